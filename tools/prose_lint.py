@@ -45,7 +45,7 @@ VERBLESS = re.compile(
 # A description in C++ begins with a verb or a noun: "Of the pixels of image()" needs the name behind it to be understood.
 MIDDLE = re.compile(
     r"/// (?:Of|In|With|As|Until|So|And|For|From|To|When|While|Whether|By|Before|Behind|Into|On|At|Between|Without|Beyond"
-    r"|Towards|About|Below|Whatever|Likewise|Then|Once|After|If|Out|Only)\b"
+    r"|Towards|About|Below|Whatever|Likewise|Then|Once|After|If|Out|Only|True|False|Null|NaN|It|They|Its|Their|That|Those|Nothing|Nobody)\b"
 )
 # "who" and "whom" stand for a noun unless they follow one for a person, "whose" after a preposition or at the beginning.
 _PERSON = r"(?<!people )(?<!person )(?<!user )(?<!users )(?<!reader )(?<!somebody )(?<!anybody )(?<!nobody )(?<!one )(?<!those )"

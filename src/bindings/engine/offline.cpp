@@ -53,9 +53,9 @@ class Found {
   [[nodiscard]] std::size_t size() const noexcept { return images_.size(); }
   [[nodiscard]] const Results& results() const noexcept { return runner_->output().results; }
   [[nodiscard]] std::vector<std::string> reasons() const { return results().reasons.names(); }
-  /// Which values of pixels() are no counts.
+  /// Returns which values of pixels() are no counts.
   [[nodiscard]] std::string masked() const { return kMasked.name(runner_->output().masked); }
-  /// Where counts of pixels() end; none: with the type.
+  /// Returns where counts of pixels() end; none: with the type.
   [[nodiscard]] std::optional<std::int64_t> largest_count() const {
     const std::int64_t largest = runner_->output().largest_count;
     return largest == kNoLargestCount ? std::nullopt : std::optional(largest);

@@ -35,7 +35,8 @@ using receiver::DtpConfig;
 
 namespace {
 
-/// Its threads may wait for a function in Python: the thread that frees it does not keep the interpreter from them.
+/// A receiver whose threads may wait for a function in Python: the thread that frees it does not keep the interpreter
+/// from them.
 class Receiver final : public receiver::Receiver {
  public:
   using receiver::Receiver::Receiver;

@@ -280,7 +280,7 @@ struct DtpTable {
   std::uint32_t lines_per_run = 0;  ///< Lines of a run: 1, or as many as are merged.
 };
 
-/// It, word by word, as it lies in the page from dtp_table::at(dtp).
+/// Returns it word by word, as it lies in the page from dtp_table::at(dtp).
 constexpr std::array<std::uint32_t, dtp_table::kWords> words_of(const DtpTable& table) noexcept {
   std::array<std::uint32_t, dtp_table::kWords> words{};
   words[0] = static_cast<std::uint32_t>(table.destination_mac);

@@ -65,7 +65,7 @@ class Limiter {
   explicit Limiter(std::int64_t interval_ns) noexcept : interval_ns_(interval_ns) {}
   /// Returns true when this one is said; `held_back`: how many were not since the last that was.
   [[nodiscard]] bool admit(std::uint64_t& held_back) noexcept;
-  /// How many were held back since the last that was said; they are forgotten.
+  /// Returns how many were held back since the last that was said; they are forgotten.
   [[nodiscard]] std::uint64_t rest() noexcept { return held_back_.exchange(0, std::memory_order_relaxed); }
 
  private:

@@ -19,8 +19,8 @@ struct ModuleShape {
   [[nodiscard]] constexpr std::uint64_t frame_bytes() const noexcept { return pitch_bytes() * height; }
 };
 
-/// Where emulated pixels come from. All frames lie in memory before the run starts; calls are const, from any thread,
-/// and do not allocate.
+/// Source of emulated pixels. All frames lie in memory before the run starts; calls are const, from any thread, and do
+/// not allocate.
 class Dataset {
  public:
   virtual ~Dataset() = default;

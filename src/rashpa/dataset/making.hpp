@@ -5,7 +5,7 @@
 
 namespace rashpa::dataset {
 
-/// How far a dataset is that is made or read now. The maker counts, a waiting thread looks; any thread.
+/// Says how far a dataset is that is made or read now. The maker counts, a waiting thread looks; any thread.
 class Making {
  public:
   void begin(std::uint64_t frames) noexcept {

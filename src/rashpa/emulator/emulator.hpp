@@ -79,7 +79,7 @@ class Emulator {
                                    const std::vector<SourceDtp>& dtps);
   /// Ends everything within a second; idempotent. Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
-  /// True when all DTPs are done within `timeout_s`.
+  /// Returns true when all DTPs are done within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
   /// Says in the log what the links have lost since the last time; for a thread that waits for the run, several times a
   /// second. `last`: nothing more will be sent. Any thread; it allocates.
@@ -88,7 +88,7 @@ class Emulator {
   [[nodiscard]] Injected injected() const;
   /// The groups among which it deals images; null where it cannot (a card).
   [[nodiscard]] Groups* groups() const noexcept;
-  /// How the frames were made usable by an RNIC or a card, in words; empty where nothing needs that.
+  /// Returns how the frames were made usable by an RNIC or a card, in words; empty where nothing needs that.
   [[nodiscard]] std::string registration() const;
   /// The fate that the receiver must find for each image of DTP number `dtp` (position in the list), by the injector's
   /// log.

@@ -40,7 +40,7 @@ class Groups {
   void stop() noexcept;
   /// All of them are settled.
   [[nodiscard]] bool settled() const noexcept;
-  /// Why one of them ended before its time; empty when none did.
+  /// Returns why one of them ended before its time; empty when none did.
   [[nodiscard]] std::string error() const;
   [[nodiscard]] std::size_t size() const noexcept { return dealers_.size(); }
   [[nodiscard]] const transfer::Dealer& at(std::size_t group) const noexcept { return *dealers_[group]; }

@@ -34,12 +34,12 @@ class Player {
   virtual void start(std::int64_t start_ns, std::uint64_t start_tai_ns) = 0;
   /// Ends everything within a second; nothing is sent when it returns. Idempotent.
   virtual void stop() noexcept = 0;
-  /// Nothing more will be sent.
+  /// Returns true when nothing more will be sent.
   [[nodiscard]] virtual bool done() const noexcept = 0;
   [[nodiscard]] virtual transfer::DtpSourceStats stats(std::size_t dtp) const = 0;
-  /// How it plays, in words for the log.
+  /// Returns how it plays, in words for the log.
   [[nodiscard]] virtual std::string description() const = 0;
-  /// Why it ended before its time, in words; empty when it did not.
+  /// Returns why it ended before its time, in words; empty when it did not.
   [[nodiscard]] virtual std::string error() const = 0;
 };
 

@@ -17,7 +17,7 @@
 
 namespace rashpa::feedback {
 
-/// How a buffer's decisions are published.
+/// Says how a buffer's decisions are published.
 struct Options {
   std::string ring{};            ///< path of the ring's file; empty: only ZeroMQ, of a ring without a name
   std::string zmq{};             ///< endpoint of a PUB socket; empty: none
@@ -49,7 +49,7 @@ class Publisher {
 
   /// The images of a decided stack. One thread; it takes no memory and no lock, and calls the system once.
   void publish(const Stack& stack) noexcept;
-  /// Nothing more comes; returns when ZeroMQ has all of it, or does not take it within some seconds.
+  /// Ends publishing; returns when ZeroMQ has all of it, or does not take it within some seconds.
   void end() noexcept;
   /// Any thread; it allocates.
   [[nodiscard]] PublisherStatus status() const;

@@ -41,7 +41,7 @@ inline constexpr std::size_t kTable = 12;
 // words that change while the run goes on
 inline constexpr std::size_t kPublished = 16;  ///< entries so far: 0 … kPublished − 1 were written
 inline constexpr std::size_t kReserved = 17;   ///< bytes of rows so far, those that are being written included
-/// Its low half is a futex: it counts what there is to be seen, and sleepers are woken after each step.
+/// The word whose low half is a futex: it counts what there is to be seen, and sleepers are woken after each step.
 inline constexpr std::size_t kBell = 18;
 inline constexpr std::size_t kEnded = 19;  ///< 1: the run is over, nothing more comes
 inline constexpr std::size_t kWords = 512;
@@ -83,8 +83,8 @@ struct TableShape {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return capacity * row_bytes(); }
 };
 
-/// Where a piece of `bytes` begins that is asked for at `from`, bytes since the beginning: rows of one image lie
-/// together, and one that does not fit before the end of the room begins at its start.
+/// Returns where a piece of `bytes` begins that is asked for at `from`, bytes since the beginning: rows of one image
+/// lie together, and one that does not fit before the end of the room begins at its start.
 constexpr std::uint64_t row_place(std::uint64_t from, std::uint64_t bytes, std::uint64_t room) noexcept {
   const std::uint64_t left = room - from % room;
   return bytes <= left ? from : from + left;

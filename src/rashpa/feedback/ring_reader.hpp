@@ -13,13 +13,13 @@
 
 namespace rashpa::feedback {
 
-/// Where a reader begins.
+/// Says where a reader begins.
 enum class Begin : std::uint8_t {
   oldest,  ///< with the oldest entry that is there
   next,    ///< with the next published entry
 };
 
-/// How a reader waits.
+/// Says how a reader waits.
 enum class Wait : std::uint8_t {
   sleep,  ///< until the writer wakes it
   spin,   ///< with a processor of its own, and some microseconds earlier
@@ -64,7 +64,7 @@ class RingReader {
   void open(const std::string& path);
   void check_layout();
   [[nodiscard]] std::uint64_t fixed(std::size_t word, std::uint64_t least, std::uint64_t most, const char* what) const;
-  /// False when it was written over meanwhile.
+  /// Returns false when it was written over meanwhile.
   bool copy_entry();
   bool copy_rows();
   void skip(std::uint64_t published) noexcept;

@@ -13,7 +13,7 @@
 
 namespace rashpa::feedback {
 
-/// How large a ring is.
+/// Says how large a ring is.
 struct RingSize {
   std::uint64_t entries = 4096;      ///< images, before the oldest is written over
   std::uint64_t rows_bytes = 0;      ///< 0: as many as most runs need; never less than two images have
@@ -37,7 +37,7 @@ class RingWriter {
   void publish(const StackImage& image, std::int64_t decided_ns) noexcept;
   /// Wakes readers that sleep: a system call.
   void wake() noexcept;
-  /// Nothing more comes.
+  /// Tells readers that nothing more comes.
   void end() noexcept;
 
   /// Any thread.
@@ -47,7 +47,7 @@ class RingWriter {
   /// The bytes of the file, and of the largest record with the description that goes with it.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return words_[head::kFileBytes]; }
   [[nodiscard]] std::uint64_t most_record_bytes() const noexcept;
-  /// Where another one opens it: its path, or, where it has no name, that of the open file in this process.
+  /// Returns where another one opens it: its path, or, where it has no name, that of the open file in this process.
   [[nodiscard]] std::string open_path() const;
 
  private:

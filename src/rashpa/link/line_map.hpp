@@ -17,8 +17,8 @@ struct MapUnit {
   std::uint32_t finest;
 };
 
-/// Which units of one DTP's image have arrived. A unit is `unit_bytes` of the payload, counted over the lines in order
-/// without the gaps between them; units per line is a whole number. One writer thread; no allocation after
+/// Says which units of one DTP's image have arrived. A unit is `unit_bytes` of the payload, counted over the lines in
+/// order without the gaps between them; units per line is a whole number. One writer thread; no allocation after
 /// construction.
 class LineMap {
  public:
@@ -71,7 +71,7 @@ class LineMap {
   [[nodiscard]] bool unit_arrived(std::uint64_t unit) const noexcept {
     return (words_[unit / 64] >> (unit % 64) & 1U) != 0;
   }
-  /// True when every unit of the line has arrived.
+  /// Returns true when every unit of the line has arrived.
   [[nodiscard]] bool line_arrived(std::uint32_t line) const noexcept {
     const std::uint64_t first = static_cast<std::uint64_t>(line) * per_line_;
     for (std::uint64_t unit = first; unit < first + per_line_; ++unit) {

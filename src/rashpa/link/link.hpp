@@ -56,7 +56,7 @@ struct Answers {
 class Sender {
  public:
   virtual ~Sender() = default;
-  /// Where it is, and where its credits are to be written: for Receiver::connect().
+  /// Returns where it is, and where its credits are to be written: for Receiver::connect().
   [[nodiscard]] virtual Endpoint endpoint() const = 0;
   /// Queues writes, in order; returns how many of them were taken (fewer when the queue or window is full: poll,
   /// repeat). Source memory must stay unchanged until poll() has reported the descriptors done.
@@ -97,7 +97,7 @@ class Answering {
 class Checksumming {
  public:
   virtual ~Checksumming() = default;
-  /// False where what carries its writes (an engine) does not make it. Does not change.
+  /// Returns false where what carries its writes (an engine) does not make it. Does not change.
   [[nodiscard]] virtual bool makes_payload_crc32c() const noexcept = 0;
   /// CRC32C of all writes posted since the last event, in their order. Empty while one of them has not been read yet
   /// (poll, repeat), and always where none is made.
@@ -123,7 +123,7 @@ enum class Proof : std::uint8_t {
   crc,    ///< map (if any) and the record's CRC32C agree
 };
 
-/// Why a DTP's image is not complete.
+/// Says why a DTP's image is not complete.
 enum class Loss : std::uint8_t {
   none,
   lines,     ///< partial: the event came, some lines did not
@@ -186,8 +186,8 @@ class Receiver {
   /// Any thread. Images < `end` of DTP `dtp` are not waited for any longer. The link first takes what has arrived by
   /// then; those undecided after that are emitted as partial or missing.
   virtual void close(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
-  /// True where sources, or engines of theirs, write into the slots, and not this link's threads: then lines of an
-  /// image that was decided without them may still come, until its slot is granted again.
+  /// Returns true where sources, or engines of theirs, write into the slots, and not this link's threads: then lines of
+  /// an image that was decided without them may still come, until its slot is granted again.
   [[nodiscard]] virtual bool sources_write() const noexcept = 0;
   /// Ends the threads; no arrival is emitted after it returns. Bounded: at most 100 ms.
   virtual void stop() noexcept = 0;
@@ -200,7 +200,7 @@ class Receiver {
 class Heading {
  public:
   virtual ~Heading() = default;
-  /// Their names in their order, all Column::of_header and i64; does not change.
+  /// Returns the columns by their names, in their order, all Column::of_header and i64; does not change.
   [[nodiscard]] virtual std::vector<Column> header_columns() const = 0;
 };
 
@@ -210,7 +210,7 @@ class Registering {
   virtual ~Registering() = default;
   /// The base that senders must add to every offset; 0 but for an RNIC that cannot register at iova 0.
   [[nodiscard]] virtual std::uint64_t base() const noexcept = 0;
-  /// How the memory was registered, in words.
+  /// Returns how the memory was registered, in words.
   [[nodiscard]] virtual std::string registration() const = 0;
 };
 

@@ -36,7 +36,7 @@ class DeviceMapping {
   /// The address of byte 0 for the device, or for a peer over the network.
   [[nodiscard]] virtual std::uint64_t device_address() const noexcept = 0;
   [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
-  /// Which way was used, and which were tried before, in words: for the log and the report.
+  /// Returns which way was used, and which were tried before, in words: for the log and the report.
   [[nodiscard]] virtual const std::string& how() const noexcept = 0;
 };
 

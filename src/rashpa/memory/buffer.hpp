@@ -9,7 +9,7 @@
 
 namespace rashpa::memory {
 
-/// Where the bytes of a buffer live.
+/// Says where the bytes of a buffer live.
 enum class MemoryKind : std::uint8_t {
   pageable,  ///< ordinary pages, touched at start
   huge,      ///< 2 MiB pages where the machine has them, else transparent huge pages, else ordinary ones: see granted()
@@ -49,7 +49,7 @@ class Buffer {
   [[nodiscard]] std::string_view granted() const noexcept { return granted_; }
   /// The memfd, −1 when it is not shared; valid while this buffer lives.
   [[nodiscard]] int shared_file() const noexcept { return file_; }
-  /// Where other processes open it; empty when it is not shared.
+  /// Returns where other processes open it; empty when it is not shared.
   [[nodiscard]] std::string shared_path() const;
 
  private:

@@ -4,7 +4,7 @@
 
 namespace rashpa::memory {
 
-/// How many processors this process may use (hwloc, the process's own binding respected).
+/// Returns how many processors this process may use (hwloc, the process's own binding respected).
 unsigned processor_count();
 
 /// Names the calling thread (15 characters at most) and, when `processor` ≥ 0, binds it to that processor of those

@@ -24,7 +24,7 @@ class DeviceImages {
  public:
   virtual ~DeviceImages() = default;
   [[nodiscard]] virtual const DmaBlock& block() const noexcept = 0;
-  /// Where it is, in words: for the log and the report.
+  /// Returns where it is, in words: for the log and the report.
   [[nodiscard]] virtual const std::string& how() const noexcept = 0;
   /// Begins to write the type's lost value (core/image/lost_value.hpp) over these lines. One thread at a time, as
   /// settle().

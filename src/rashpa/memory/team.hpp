@@ -63,7 +63,7 @@ class Team {
   void stop() noexcept;
   void serve(unsigned worker) noexcept;
   [[nodiscard]] bool work_waits() const noexcept;
-  /// False: none was there.
+  /// Returns false when none was there.
   bool take_task(unsigned worker) noexcept;
   void do_task(Work& work, unsigned worker, std::uint32_t task) noexcept;
   void sleep_until_published() noexcept;

@@ -80,7 +80,7 @@ class Runner {
   [[nodiscard]] std::size_t device_bytes() const noexcept { return unit::device_bytes_of(*unit_); }
   /// The windows of accumulations that are open, of all images since the last call; see unit::Unit::conclude().
   [[nodiscard]] Accumulated conclude() noexcept { return unit::concluded(*unit_); }
-  /// Why the step of StackImage::failed_in could not do its work.
+  /// Returns why the step of StackImage::failed_in could not do its work.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const { return unit_->failure(failed_in); }
   [[nodiscard]] Doorbell& bell() noexcept { return bell_; }
 

@@ -18,8 +18,8 @@ inline constexpr int kMostMessages = 64;
 /// The most subscriptions of all consumers together; a listener to one buffer needs one.
 inline constexpr std::uint64_t kMostSubscriptions = 4096;
 
-/// Where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many are there
-/// as may be, nobody else is let in: the system does not hear them, and they try again. One thread.
+/// Says where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many are
+/// there as may be, nobody else is let in: the system does not hear them, and they try again. One thread.
 class Entrance {
  public:
   enum class Event : std::uint8_t { came, failed, went };  ///< a handshake succeeded or failed; a connection ended
@@ -55,7 +55,7 @@ class Entrance {
   unsigned connections_ = 0;
 };
 
-/// How many subscriptions there are. One thread.
+/// Counts subscriptions. One thread.
 class Subscriptions {
  public:
   /// A message that a socket of subscribers has got: a byte 1 and a topic, or 0 and a topic, or anything else that

@@ -22,7 +22,7 @@ class Message {
   ~Message();
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
-  /// False: the socket has no room, or nobody is connected.
+  /// Returns false when the socket has no room, or nobody is connected.
   [[nodiscard]] bool send(void* socket) const noexcept;
 
  private:
@@ -53,7 +53,7 @@ class Outlet {
   void let_in();
   /// A consumer has come that has not been sent the start of the series.
   [[nodiscard]] bool owes_start() const noexcept { return !started_; }
-  /// Somebody is connected, and there is room: worth making a message for.
+  /// Returns true when somebody is connected, and there is room: a message is worth making.
   [[nodiscard]] bool ready() const noexcept;
   [[nodiscard]] bool is_connected() const noexcept;
   [[nodiscard]] unsigned connected() const noexcept;

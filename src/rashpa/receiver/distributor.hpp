@@ -73,7 +73,7 @@ class Distributor final : private LineOwner {
   /// The first error of a sink.
   [[nodiscard]] std::string error() const;
   [[nodiscard]] const SinkLines& sinks() const noexcept { return lines_; }
-  /// Null: nothing is published.
+  /// Returns the publisher; null when nothing is published.
   [[nodiscard]] const feedback::Publisher* feedback() const noexcept { return feedback_.get(); }
   [[nodiscard]] const Output& output() const noexcept { return output_; }
   [[nodiscard]] std::shared_ptr<const Preview> preview() const { return previews_.latest(); }

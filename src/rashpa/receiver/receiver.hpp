@@ -29,7 +29,7 @@ struct DtpStatus {
   scheduler::LaneDtpStats counts{};
 };
 
-/// How many images of a DTP were due: all of lower index.
+/// Says how many images of a DTP were due: all of lower index.
 struct DtpEnd {
   std::uint32_t id = 0;
   std::uint64_t images = 0;
@@ -79,7 +79,7 @@ class Receiver {
 
   /// One per DTP: buffers in order, DTPs in order.
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
-  /// The words of sources about themselves so far; empty where they say nothing. Any thread.
+  /// Returns the descriptions that sources give of themselves so far; empty where they give none. Any thread.
   [[nodiscard]] std::vector<std::string> descriptions() const;
   /// The placements for sources: offsets as the link's device counts them.
   [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }
@@ -93,14 +93,14 @@ class Receiver {
   /// index of the first image that is decided by them; all before it are decided by those that were. Throws
   /// ConfigError, or StateError when no image is left or the unit cannot. Any thread.
   std::uint64_t adjust(std::size_t buffer, std::size_t step, const kernel::StepOf& with);
-  /// Nothing more will be sent: open images are closed when their deadline has passed. `ends`: for DTPs of buffers that
+  /// Expects nothing more: open images are closed when their deadline has passed. `ends`: for DTPs of buffers that
   /// learn their ends, the last images of their sources; the largest of a buffer's DTPs is its end. A buffer without
   /// one ends with its last arrived image. The first call counts. Throws ConfigError for a DTP that it has not.
   void finish(const std::vector<DtpEnd>& ends = {});
   /// Ends everything at once: open images are missing, and arrived ones are decided and written. Bounded by the sinks.
   /// Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
-  /// True when every expected image is decided and written within `timeout_s`.
+  /// Returns true when every expected image is decided and written within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
   /// Says in the log what the link has refused since the last time; for a thread that waits for the run, several times
   /// a second. `last`: nothing more will come. Any thread; it allocates.

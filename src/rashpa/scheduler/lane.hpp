@@ -35,7 +35,7 @@ class Lane final : public SlotGuard {
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
   Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link);
 
-  /// False while the image's stack is still owned by unit or sink: keep the arrival and come again.
+  /// Returns false while the image's stack is still owned by unit or sink: keep the arrival and come again.
   [[nodiscard]] bool can_take(const link::Arrival& arrival) const noexcept;
   /// `dtp`: position in this lane's list.
   void take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now) noexcept;
@@ -44,10 +44,10 @@ class Lane final : public SlotGuard {
   /// Stops time for images that are due while `held`: their sources are told to pause, one after the other, and those
   /// that were told first have none to send. It ends with finish() at the latest.
   void hold_deadlines(bool held, std::int64_t now) noexcept;
-  /// Nothing more will be sent: when nothing has come for the deadline, from now or from the last arrival on, all that
-  /// is open is closed at once. `end`: images < `end` are due, and no others but those that have come all the same, or
-  /// were decided already; never more than were known to be due. Empty: all that were known, or where that is not known
-  /// those that have come, and those before them.
+  /// Tells that nothing more will be sent: when nothing has come for the deadline, from now or from the last arrival
+  /// on, all that is open is closed at once. `end`: images < `end` are due, and no others but those that have come all
+  /// the same, or were decided already; never more than were known to be due. Empty: all that were known, or where that
+  /// is not known those that have come, and those before them.
   void finish(std::int64_t now, std::optional<std::uint64_t> end = std::nullopt) noexcept;
   /// The link has stopped: open images become missing. Submits the stack in hand if any of it has arrived.
   void abandon(std::int64_t now) noexcept;

@@ -37,7 +37,7 @@ class ImageStore {
   virtual void settle(std::string& error) = 0;
   /// Returns true before settle() when the image came through a flush, and after it when the image can be read.
   [[nodiscard]] virtual bool holds(const StoredPlace& image) const = 0;
-  /// Why not, in words.
+  /// Returns why not, in words.
   [[nodiscard]] virtual std::string why_lost(const StoredPlace& image) const = 0;
   [[nodiscard]] virtual SinkStats stats() const noexcept = 0;
 };

@@ -31,7 +31,7 @@ class OutputFiles {
   [[nodiscard]] int journal() const noexcept { return journal_; }    ///< its file descriptor, empty at first
   [[nodiscard]] std::string sink() const { return sink_of(form_); }  ///< as messages begin
   [[nodiscard]] const std::filesystem::path& prefix() const noexcept { return prefix_; }
-  /// Where these are now.
+  /// Returns where these are now.
   [[nodiscard]] std::filesystem::path master() const { return now(master_path(prefix_)); }
   [[nodiscard]] std::filesystem::path data(std::uint64_t number) const {
     return now(data_path(prefix_, number, form_));

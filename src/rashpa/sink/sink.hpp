@@ -58,8 +58,8 @@ enum class Put : std::uint8_t {
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// True when put() is always done at once and never waits for anything. Such a sink needs no thread: the distributor
-  /// calls it.
+  /// Returns true when put() is always done at once and never waits for anything. Such a sink needs no thread: the
+  /// distributor calls it.
   [[nodiscard]] virtual bool is_prompt() const noexcept { return false; }
   /// The run begins: outputs take their names, and the places of older ones. Throws FileError. Idempotent; called by
   /// the thread that starts the run.
@@ -128,7 +128,7 @@ class Sending {
   virtual ~Sending() = default;
   /// The consumers to which it sends.
   [[nodiscard]] virtual std::vector<ConsumerStatus> consumers() const = 0;
-  /// How often the process that it sends by has died, and another one has come.
+  /// Returns how often the process that it sends by has died, and another one has come.
   [[nodiscard]] virtual std::uint64_t restarts() const = 0;
 };
 

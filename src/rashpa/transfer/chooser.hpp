@@ -37,7 +37,7 @@ class Chooser {
     }
     return best;
   }
-  /// That one was given it.
+  /// Tells that `member` was given the image.
   void gave(std::size_t member) noexcept { current_ = member; }
   /// Begins again with the first one, when the last has gone.
   void restart() noexcept { current_ = 0; }

@@ -141,7 +141,7 @@ class Dealer {
     }
     /// Returns true when it has been given an image that it has not done; `void_too`: also where that copy is void.
     [[nodiscard]] bool has_copy(std::uint32_t image, bool void_too) const noexcept;
-    /// It has been given as many images as it can ever be.
+    /// Returns true when the member has been given as many images as it can ever be.
     [[nodiscard]] bool full() const noexcept { return watch.dealt() == images.size(); }
     MemberWatch watch;
     std::vector<std::unique_ptr<Port>> ports;

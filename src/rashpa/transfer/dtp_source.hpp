@@ -24,7 +24,7 @@
 
 namespace rashpa::transfer {
 
-/// Where a DTP takes the frames of its module from. Calls from the DTP's thread; const, no allocation.
+/// Source of the frames of a DTP's module. Calls from the DTP's thread; const, no allocation.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;

@@ -53,7 +53,7 @@ class MemberWatch {
 
   MemberWatch(MemberConfig config, Times times);
 
-  /// It was given one more image.
+  /// Tells that the member was given one more image.
   void gave(std::int64_t now) noexcept {
     dealt_ns_[dealt_ % config_.slots] = now;
     void_[dealt_ % config_.slots] = 0;
@@ -67,18 +67,18 @@ class MemberWatch {
   /// Begins or ends the member's supply by order: its silence counts from `now` on. A broken one stays broken.
   void feed(bool fed, std::int64_t now) noexcept;
   void eject() noexcept;
-  /// It has joined, and is given nothing yet.
+  /// Holds a member that has joined: it is given nothing yet.
   void hold() noexcept { state_ = MemberState::held; }
 
   [[nodiscard]] const MemberConfig& config() const noexcept { return config_; }
   [[nodiscard]] MemberState state() const noexcept { return state_; }
   /// Returns true when what it has may still be sent to it.
   [[nodiscard]] bool answers() const noexcept { return state_ == MemberState::fed || state_ == MemberState::held; }
-  /// It is fed, and has a free slot.
+  /// Returns true when the member is fed, and has a free slot.
   [[nodiscard]] bool has_room() const noexcept { return state_ == MemberState::fed && dealt_ < granted_; }
-  /// Its last stack is not full yet.
+  /// Returns true when its last stack is not full yet.
   [[nodiscard]] bool hand_open() const noexcept { return dealt_ % config_.stack != 0; }
-  /// It is fed and has a whole stack that it has not done, or something that was not sent.
+  /// Returns true when the member is fed and has a whole stack that it has not done, or something that was not sent.
   [[nodiscard]] bool owes() const noexcept;
   [[nodiscard]] std::uint64_t dealt() const noexcept { return dealt_; }
   [[nodiscard]] std::uint64_t done() const noexcept { return done_; }

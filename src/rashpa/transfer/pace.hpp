@@ -32,7 +32,7 @@ struct Pace {
   std::int64_t start_ns = 0;
   const Timetable* times = nullptr;  ///< says it for each frame; `rate_hz` is their mean then
 
-  /// Where there is a rate. Frames before `frame` were due before `start_ns`.
+  /// Returns the time at which a frame is due, where there is a rate. Frames before `frame` were due before `start_ns`.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t number) const noexcept {
     if (times != nullptr) return start_ns + times->of(number) - times->of(frame);
     const auto frames = static_cast<double>(static_cast<std::int64_t>(number - frame));

@@ -19,7 +19,7 @@ class TriggerGate {
   }
   /// Frames below may be sent.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_.load(std::memory_order_acquire); }
-  /// The first frame that was let through last.
+  /// Returns the first frame of those that the latest trigger let through.
   [[nodiscard]] std::uint64_t first() const noexcept { return first_.load(std::memory_order_relaxed); }
   /// The time at which the frame that was let through last is due: the detector's rate counts from the trigger.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t frame, double rate_hz) const noexcept {

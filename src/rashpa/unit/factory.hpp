@@ -20,7 +20,7 @@ std::string_view name_of(Kind kind) noexcept;
 /// The names of kinds, in the order of the enumeration's values, as in the lists below.
 std::vector<std::string> kind_names();
 
-/// How work on an accelerator is started (docs/explanations/gpu.md).
+/// Says how work on an accelerator is started (docs/explanations/gpu.md).
 enum class Trigger : std::uint8_t {
   automatic,   ///< the fastest that fits
   launch,      ///< the host launches every step
@@ -34,7 +34,7 @@ Trigger trigger_of(std::string_view name);
 std::string_view name_of(Trigger trigger) noexcept;
 std::vector<std::string> trigger_names();
 
-/// How raw images get to a device of OpenCL.
+/// Says how raw images get to a device of OpenCL.
 enum class Transfer : std::uint8_t {
   automatic,  ///< in place where the device can
   in_place,   ///< the device works on the RASHPA buffer itself

@@ -11,16 +11,16 @@
 
 namespace rashpa::unit {
 
-/// Where images lie that steps learn from, while another may be written over them (docs/decisions/0140): each is copied
-/// before the unit has it, and asked for behind the copy. Of one that was written over by then the unit sees nothing,
+/// Copies images that steps learn from, where another image may be written over them (docs/decisions/0140): before the
+/// unit has an image, and asks for it behind the copy. Of an image that was written over by then the unit sees nothing,
 /// and it is errored. So what steps keep for later images is of images that the books call intact, and of all of them.
-/// Any unit; the copy is made by the thread that submits.
+/// Any unit; the thread that submits makes the copy.
 class ProvedUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
   /// Throws ResourceError when there is no memory for the copies.
   ProvedUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
 
-  /// Returns true when a unit of this pipeline has to be one.
+  /// Returns true when images of this pipeline have to be copied and proved.
   static bool needed(const Pipeline& pipeline, const Layout& layout);
 
   void submit(Stack* stack) noexcept override;

@@ -32,7 +32,7 @@ class StackFlow {
     settle(*stack, ended());
     pass_on(stack);
   }
-  /// Its two halves, for a unit that has something to do between them. `ended`: nothing more is to be begun.
+  /// The halves of submit(), for a unit that has something to do between them. `ended`: nothing more is to be begun.
   void settle(Stack& stack, bool ended) noexcept;
   void pass_on(Stack* stack) noexcept;
   /// Takes a stack back, as Unit::take() does.
@@ -40,17 +40,17 @@ class StackFlow {
 
   /// The next stack that was submitted; null: there is none.
   [[nodiscard]] Stack* begin() noexcept;
-  /// How often rest() was woken; before begin(), for rest().
+  /// Returns how often rest() was woken; before begin(), for rest().
   [[nodiscard]] std::uint32_t woken() const noexcept { return submitted_.count(); }
   /// Sleeps until something more is submitted or stop() is called, `longest` at most.
   void rest(std::uint32_t woken, std::chrono::nanoseconds longest) noexcept { submitted_.wait(woken, longest); }
-  /// Which images of a stack the device was asked for, from submit() to hand_back(): not 0. The thread that has the
-  /// stack may clear some.
+  /// Returns which images of a stack the device was asked for, from submit() to hand_back(): not 0. The thread that has
+  /// the stack may clear some.
   [[nodiscard]] std::span<std::uint8_t> asked(const Stack& stack) noexcept {
     return {asked_.data() + std::size_t{stack.slot} * stack_, stack.count};
   }
-  /// It is through. `lost`: nothing is known of the images that were asked for, which become errored; it is decided
-  /// now.
+  /// Hands back a stack that is through. `lost`: nothing is known of the images that were asked for, which become
+  /// errored; it is decided now.
   void hand_back(Stack& stack, bool lost) noexcept;
 
   /// Lets everything that is submitted from now on come back errored. The first reason counts.
@@ -61,7 +61,7 @@ class StackFlow {
   /// The same, without a reason; wakes the thread that rests.
   void stop() noexcept;
   void wake() noexcept { submitted_.ring(); }
-  /// Nothing more is to be begun.
+  /// Returns true when nothing more is to be begun.
   [[nodiscard]] bool ended() const noexcept { return failed() || stopping_.load(std::memory_order_acquire); }
 
  private:

@@ -11,8 +11,8 @@
 
 namespace rashpa::unit {
 
-/// Which step threads are at work on, for how long and on which image. Each thread writes its own place, any thread may
-/// look.
+/// Says which step threads are at work on, for how long and on which image. Each thread writes its own place, any
+/// thread may look.
 class StepWatch {
  public:
   /// The work of one thread. `image`, `frame`: the first of those that the step looks at; monotonic time.

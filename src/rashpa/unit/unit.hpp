@@ -28,7 +28,7 @@ enum class Delivery : std::uint8_t {
   chunk_in_place,  ///< the list or, of pipelines without, the chunk in place of the pixels, of units that make chunks
 };
 
-/// How steps are put into passes.
+/// Says how steps are put into passes.
 enum class Passes : std::uint8_t {
   fused,     ///< a step that can ride on the pass of the one before it does
   separate,  ///< each step reads the pixels for itself: the same results, slower
@@ -66,7 +66,7 @@ struct Layout {
   bool changes = false;  ///< sources may write over images while the unit has them: Stack::guard says of which
 };
 
-/// How a unit uses the processor cores of the machine.
+/// Says how a unit uses the processor cores of the machine.
 struct Cores {
   unsigned threads = 1;
   int first_processor = -1;  ///< pins thread i to first_processor + i; −1: unpinned
@@ -115,13 +115,13 @@ class Unit {
   /// time.
   virtual void stop() noexcept = 0;
   [[nodiscard]] virtual const Output& output() const noexcept = 0;
-  /// How it works, in words, for the log and the report: "2 threads", "graph on NVIDIA H200, because …".
+  /// Returns how it works, in words, for the log and the report: "2 threads", "graph on NVIDIA H200, because …".
   [[nodiscard]] virtual std::string how() const = 0;
   /// The cause of its final failure; empty while it works. From then on everything submitted comes back errored. Any
   /// thread.
   [[nodiscard]] virtual std::string error() const { return {}; }
-  /// Why a step could not do its work, the first reason; StackImage::failed_in has the step. Empty: nothing more is
-  /// known. Any thread.
+  /// Returns why a step could not do its work, the first reason; StackImage::failed_in has the step. Empty: nothing
+  /// more is known. Any thread.
   [[nodiscard]] virtual std::string failure(std::uint8_t failed_in) const {
     static_cast<void>(failed_in);
     return {};

@@ -20,7 +20,7 @@ std::size_t bytes_of_window(const Accumulation& facts) noexcept {
   return bytes;
 }
 
-/// That can end before the first of them comes back, and the open one.
+/// Returns the windows that can end before the first of them comes back, and the open one.
 std::size_t windows_in_flight(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks) noexcept {
   if (facts.window == 0) return 1;
   const std::uint64_t in_flight = std::uint64_t{stacks} * stack;

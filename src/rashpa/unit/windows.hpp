@@ -28,13 +28,13 @@ class Windows {
   [[nodiscard]] bool ends_with(std::uint64_t number) const noexcept {
     return facts_.window != 0 && (number + 1) * stack_ % facts_.window == 0;
   }
-  /// Which window a stack belongs to.
+  /// Returns which window a stack belongs to.
   [[nodiscard]] std::uint64_t window_of(std::uint64_t number) const noexcept {
     return facts_.window == 0 ? 0 : number * stack_ / facts_.window;
   }
   /// Counts `images` images that have been added up in the open window.
   void add(std::uint64_t images) noexcept { open_.images += images; }
-  /// Where the quantities of the open window go.
+  /// Returns where the quantities of the open window go.
   [[nodiscard]] kernel::AccumulatedArrays arrays() const noexcept { return arrays_of(open_.window); }
   /// The arrays of any window; any thread.
   [[nodiscard]] kernel::AccumulatedArrays arrays_of(std::uint64_t window) const noexcept;

@@ -33,7 +33,7 @@ class Cbor {
     ~Map();
     Map(const Map&) = delete;
     Map& operator=(const Map&) = delete;
-    /// Its value is written next.
+    /// Writes a key, whose value is written next.
     Cbor& key(std::string_view name);
 
    private:

@@ -24,9 +24,9 @@ class CborReader {
 
   explicit CborReader(std::span<const std::byte> message) noexcept : in_(message) {}
 
-  /// False after the first thing that is wrong.
+  /// Returns false after the first thing that is wrong.
   [[nodiscard]] bool good() const noexcept { return good_; }
-  /// Nothing is left.
+  /// Returns true when nothing is left.
   [[nodiscard]] bool at_end() const noexcept { return at_ == in_.size(); }
 
   /// The next item's beginning, whatever it is; of a bad message a simple value.

@@ -4,7 +4,7 @@
 
 namespace rashpa {
 
-/// Where a DTP's lines lie in one image slot of a RASHPA buffer, and how slots and records repeat.
+/// Says where a DTP's lines lie in one image slot of a RASHPA buffer, and how slots and records repeat.
 /// All members are bytes, except `lines` and `slots`. Offsets count from the start of the registered buffer (iova 0).
 /// Line i of image k goes to  pixels_offset + (k mod slots)·slot_bytes + first_line_offset + i·pitch  and the image's
 /// frame record to  records_offset + (k mod slots)·128.
@@ -31,7 +31,7 @@ struct Placement {
   /// The offset of the record that says which images were left out. It has no slot: a source that has none may write
   /// it.
   [[nodiscard]] constexpr std::uint64_t skip_offset() const noexcept { return records_offset + slots * 128ULL; }
-  /// True when consecutive lines are contiguous at the destination, so that runs may be merged.
+  /// Returns true when consecutive lines are contiguous at the destination, so that runs may be merged.
   [[nodiscard]] constexpr bool contiguous() const noexcept { return pitch == line_bytes || lines == 1; }
 };
 

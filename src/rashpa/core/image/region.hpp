@@ -13,7 +13,7 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
-/// True when `inner` is not empty and lies inside a frame of `width` × `height` pixels.
+/// Returns true when `inner` is not empty and lies inside a frame of `width` × `height` pixels.
 constexpr bool inside(const Region& inner, std::uint32_t width, std::uint32_t height) noexcept {
   return inner.width > 0 && inner.height > 0 && inner.x < width && inner.y < height && inner.width <= width - inner.x &&
          inner.height <= height - inner.y;
@@ -27,7 +27,7 @@ struct Slice {
 
   /// The frame number of the `index`-th image of the slice.
   [[nodiscard]] constexpr std::uint64_t frame(std::uint64_t index) const noexcept { return phase + index * every; }
-  /// How many of the frames 0 … `frames`−1 belong to the slice.
+  /// Returns how many of the frames 0 … `frames`−1 belong to the slice.
   [[nodiscard]] constexpr std::uint64_t images(std::uint64_t frames) const noexcept {
     return frames > phase ? (frames - phase + every - 1) / every : 0;
   }

@@ -76,7 +76,7 @@ constexpr std::int64_t largest_value(PixelType type) noexcept {
 /// No value of the detector's own ends its counts: they go as far as the type allows.
 inline constexpr std::int64_t kNoLargestCount = std::numeric_limits<std::int64_t>::max();
 
-/// Where counts end: below the smallest special value that is not negative. A negative value is never a count.
+/// Returns where counts end: below the smallest special value that is not negative. A negative value is never a count.
 /// Throws ConfigError when pixels of the type cannot hold a value, when one is there twice, or when it is 0.
 std::int64_t largest_count_of(PixelType type, std::span<const SpecialValue> special);
 

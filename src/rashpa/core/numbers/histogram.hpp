@@ -17,8 +17,8 @@ class Histogram {
   [[nodiscard]] std::int64_t max_ns() const noexcept { return max_.load(std::memory_order_relaxed); }
   /// The value below which the fraction `p` (0 … 1) of all records lies; 0 when there are none. Never above max_ns().
   [[nodiscard]] std::int64_t percentile_ns(double p) const noexcept;
-  /// How many records are below 2^`first` ns, below 2^(first + 1) ns, … one for each place of `counts`; exact, and
-  /// never falling. `first` is 4 … 63 and so is the last.
+  /// Counts the records below 2^`first` ns, below 2^(first + 1) ns, … one for each place of `counts`; exact, and never
+  /// falling. `first` is 4 … 63 and so is the last.
   void count_below(unsigned first, std::span<std::uint64_t> counts) const noexcept;
   void reset() noexcept;
 

@@ -30,7 +30,7 @@ inline void* take(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace counted_heap
 
-/// How often all threads of the program have taken memory so far.
+/// Returns how often all threads of the program have taken memory so far.
 inline std::uint64_t heap_taken() noexcept { return counted_heap::g_taken.load(std::memory_order_relaxed); }
 
 }  // namespace rashpa

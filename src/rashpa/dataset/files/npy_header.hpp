@@ -18,11 +18,11 @@ struct NpyHeader {
 /// Bytes that npy_prefix needs: magic, version, length of the header.
 inline constexpr std::size_t kNpyPrefix = 12;
 
-/// True when the bytes begin as a `.npy` file does.
+/// Returns true when the bytes begin as a `.npy` file does.
 bool is_npy(std::span<const std::byte> bytes) noexcept;
-/// Where the pixels begin, from the file's first kNpyPrefix bytes; never before kNpyPrefix. Throws FileError (without
-/// the file's name) when the bytes are no `.npy` file, the version is unknown, or the header cannot be a dictionary or
-/// is longer than 64 KiB.
+/// Returns where the pixels begin, from the file's first kNpyPrefix bytes; never before kNpyPrefix. Throws FileError
+/// (without the file's name) when the bytes are no `.npy` file, the version is unknown, or the header cannot be a
+/// dictionary or is longer than 64 KiB.
 std::size_t npy_data_offset(std::span<const std::byte, kNpyPrefix> prefix);
 /// Parses the header from untrusted bytes, of which there must be npy_data_offset. Accepts little-endian arrays of the
 /// pixel types in C order with up to 8 axes; anything else throws FileError (without the file's name).

@@ -162,7 +162,7 @@ class Electronics {
   std::array<float, kJungfrauChips> common_mode_;
 };
 
-/// Where pixels leave G0; those that are never in it do so before anything comes.
+/// Returns where pixels leave G0; those that are never in it do so before anything comes.
 std::vector<float> g0_below_kev(const JungfrauModule& module) {
   std::vector<float> out = module.to_g1_kev;
   for (std::size_t at = 0; at < out.size(); ++at) {

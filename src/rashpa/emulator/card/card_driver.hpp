@@ -33,7 +33,7 @@ class CardDriver {
   void abort_unless_idle();
   void abort_if_running();
 
-  /// Nothing: the run goes on. Otherwise it has ended by itself: why, in words; empty: all images are out.
+  /// Returns nothing while the run goes on, and then why it ended by itself, in words; empty: all images are out.
   [[nodiscard]] std::optional<std::string> ended() const;
   /// Images of a DTP whose events have left, and that were skipped.
   struct Progress {
@@ -58,7 +58,7 @@ class CardDriver {
   [[nodiscard]] bool simulated() const noexcept { return simulated_; }
   /// "a simulated card with 1048576 bytes of memory in /tmp/card".
   [[nodiscard]] std::string description() const;
-  /// Its memory and its table of faults are for others to fill.
+  /// The card, for others to fill its memory and its table of faults.
   [[nodiscard]] card::Card& card() noexcept { return card_; }
 
  private:

@@ -26,7 +26,7 @@ struct Packet {
   wire::Opcode opcode = wire::write_only;
 };
 
-/// Those of one image, the event last.
+/// Returns the packets of one image, the event last.
 std::vector<Packet> packets_of(const transfer::Dtp& dtp, const CardPacketShape& shape) {
   std::vector<Packet> all;
   transfer::DescriptorGenerator generator(dtp.region, shape.pitch_bytes, shape.pixel_bytes, dtp.placement,

@@ -19,8 +19,8 @@ std::array<std::uint8_t, 6> mac_of(const std::string& text);
 /// them. Throws ConfigError, which names the DTP, and ResourceError when no port is free.
 link::fpga::CardPath card_path(const Config& config, const SourceDtp& source, bool simulated);
 
-/// Where the receiver writes the credits of a DTP that is sent by `path`: queue pair and key drawn for this run, so
-/// that a credit of the run before is no credit of this one.
+/// Returns where the receiver writes the credits of a DTP that is sent by `path`: queue pair and key drawn for this
+/// run, so that a credit of the run before is no credit of this one.
 link::Endpoint card_endpoint(const Config& config, const link::fpga::CardPath& path);
 
 }  // namespace rashpa::emulator

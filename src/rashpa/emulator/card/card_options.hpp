@@ -11,7 +11,7 @@ namespace rashpa::emulator {
 /// do.
 const link::roce::Options& card_options(const Config& config);
 
-/// How it sends by that link.
+/// Returns how a card sends by that link.
 link::fpga::CardPackets card_packets(const link::roce::Options& options);
 
 }  // namespace rashpa::emulator

@@ -52,7 +52,7 @@ class FrameFeed {
 
   /// The time at which that frame is due, in a run with a rate.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
-  /// How many of the run's frames may be sent by now.
+  /// Returns how many of the run's frames may be sent by now.
   [[nodiscard]] std::uint64_t frames_due(std::int64_t now) const noexcept;
 
  private:

@@ -44,7 +44,7 @@ void for_parts(AnySums& sums, Work work) {
   one(kRealMax, sums.real_max);
 }
 
-/// Which those are of sums of such pixels. Integers of 64 bits are i64, whatever their sign.
+/// Returns the parts of sums of such pixels. Integers of 64 bits are i64, whatever their sign.
 std::vector<Part> parts_of(const Config& config, PixelFormat format);
 /// The same as quantities.
 std::vector<Quantity> part_quantities(const Config& config, PixelFormat format);

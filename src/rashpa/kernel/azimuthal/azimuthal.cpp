@@ -182,7 +182,7 @@ void finish(const Prepared& prepared, const Sums& sums, double* profile) noexcep
   }
 }
 
-/// NaN: no pixel of the ring is there.
+/// Judges the mean of the ring, which is NaN when no pixel of it is there.
 void Ring::judge(const double* profile, std::size_t bins, Finding& finding) const noexcept {
   double signal = 0, norm = 0;
   for (std::size_t row = 0; row < bins; row += radial) {

@@ -14,7 +14,7 @@ class ProfileSums {
   /// The output of conclude(): quantities, or parts, the sums as they are, for units that add up together.
   enum class Written : std::uint8_t { quantities, parts };
   explicit ProfileSums(std::size_t bins, Written written = Written::quantities) : bins_(bins), written_(written) {}
-  /// Its quantities, in the order of conclude().
+  /// Returns the quantities of the sums, in the order of conclude().
   static std::vector<Quantity> quantities();
   static std::vector<Quantity> parts();
 

@@ -147,8 +147,8 @@ HWY_INLINE Octet turned(const std::uint16_t* const* HWY_RESTRICT rows, std::size
 
 /// Blocks of 128 bits in a vector.
 constexpr std::size_t kWide = HWY_HAVE_SCALABLE ? 1 : hn::MaxLanes(Words()) / 8;
-/// Which pixel lies at place q of a turned block: the order in which they come out of the vectors. Neighbours are not
-/// next to each other, so that an addition seldom waits for the one before it.
+/// Returns which pixel lies at place q of a turned block: the order in which they come out of the vectors. Neighbours
+/// are not next to each other, so that an addition seldom waits for the one before it.
 constexpr std::array<std::uint8_t, kBlock> pixels_in_order() {
   std::array<std::uint8_t, kBlock> pixels{};
   for (std::size_t q = 0; q < kBlock; ++q) {
@@ -204,7 +204,7 @@ HWY_INLINE void add_turned(const std::uint16_t* HWY_RESTRICT bins, const std::ui
   }
 }
 
-/// Those that are not 0, one by one.
+/// Adds the pixels that are not 0, one by one.
 template <typename S, bool kPoisson>
 void add_few(const std::uint16_t* HWY_RESTRICT bins, const S* const* HWY_RESTRICT block, std::size_t count,
              std::uint32_t* HWY_RESTRICT rows) {

@@ -24,7 +24,7 @@ namespace {
 /// Units of pyFAI, under its names.
 enum class Unit : std::uint8_t { q_per_angstrom, q_per_nm, two_theta_deg, two_theta_rad, r_mm };
 
-/// How a pixel lies in bins, in pyFAI's words.
+/// Says how a pixel lies in bins, in pyFAI's words.
 enum class Splitting : std::uint8_t { no, bbox, full };
 
 /// The run file's parameters; the arrays are made of most of them before the kernel is.
@@ -263,7 +263,7 @@ class ProfileJoin final : public Join {
   ProfileSums sums_;
 };
 
-/// They are large, and prepared.
+/// Returns the configuration without its arrays, which are large, and prepared by then.
 Config without_arrays(const Config& config) {
   return {.errors = config.errors,
           .radial_axis = config.radial_axis,

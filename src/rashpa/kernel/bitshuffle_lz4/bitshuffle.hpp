@@ -19,8 +19,8 @@ void shuffle(const std::byte* in, std::byte* out, std::size_t elements, std::siz
 /// transposed in vectors.
 void unshuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
 
-/// How many of `planes` planes of `plane_bytes` bytes each, from the first, are noise: fewer than one in sixteen of
-/// their neighbouring bytes are equal. 0 for planes of fewer than 64 bytes.
+/// Returns how many of `planes` planes of `plane_bytes` bytes each, from the first, are noise: fewer than one in
+/// sixteen of their neighbouring bytes are equal. 0 for planes of fewer than 64 bytes.
 std::size_t noise_planes(const std::byte* in, std::size_t plane_bytes, std::size_t planes) noexcept;
 
 /// Transposes an 8 × 8 matrix of bits: bit c of byte r goes to bit r of byte c.

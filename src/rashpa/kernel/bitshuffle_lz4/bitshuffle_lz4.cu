@@ -88,7 +88,7 @@ __device__ void transpose(const T* from, unsigned elements, unsigned lane, std::
   }
 }
 
-/// Which bytes of the row are those before them. 128 at a time, four of each lane.
+/// Marks the bytes of the row that equal the one before them: 128 at a time, four of each lane.
 __device__ void find_repeats(const Row& row, unsigned lane, std::uint32_t* repeats) {
   std::uint32_t last = ~(row.word(0) & 0xFFU) << 24U;  // the first byte repeats nothing
   for (unsigned begin = 0; begin < kBlock; begin += kStep) {
@@ -106,7 +106,7 @@ __device__ void find_repeats(const Row& row, unsigned lane, std::uint32_t* repea
   }
 }
 
-/// Where the first run begins that is long enough, from `at` on; kBlock: nowhere.
+/// Returns where the first run begins that is long enough, from `at` on; kBlock: nowhere.
 __device__ unsigned next_run(const std::uint32_t* repeats, unsigned at, unsigned lane) {
   static_assert(kLeastMatch == 4);
   for (unsigned first = at / 32; first < kBlock / 32; first += 32) {
@@ -124,7 +124,7 @@ __device__ unsigned next_run(const std::uint32_t* repeats, unsigned at, unsigned
   return kBlock;
 }
 
-/// Where the run ends in which `at` lies. Bytes behind the row repeat nothing.
+/// Returns where the run ends in which `at` lies. Bytes behind the row repeat nothing.
 __device__ unsigned end_of_run(const std::uint32_t* repeats, unsigned at, unsigned lane) {
   for (unsigned first = at / 32; first < kBlock / 32; first += 32) {
     const unsigned w = first + lane;
@@ -200,8 +200,8 @@ __global__ void __launch_bounds__(kWarps * 32)
   if (lane == 0) sizes[number] = packed + 4;
 }
 
-/// Where each block of an image goes in its chunk, instead of its size: a thread block an image. And what a chunk
-/// begins and ends with.
+/// Replaces the size of each block of an image by its place in the chunk, and writes how a chunk begins and ends. A
+/// thread block an image.
 __global__ void __launch_bounds__(kLayThreads) lay_out(const DeviceImages in, const Shape shape, std::uint32_t* places,
                                                        std::uint32_t* sizes, std::byte* chunks, std::size_t stride) {
   __shared__ std::uint32_t of_warp[kLayThreads / 32];

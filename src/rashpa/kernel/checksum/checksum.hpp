@@ -35,7 +35,7 @@ struct Result {
 inline constexpr std::uint32_t kNoneWrong = ~0U;
 void settle(const Config& config, const Result& result, std::atomic<std::uint32_t>& first_wrong,
             Finding& finding) noexcept;
-/// Why images failed, as CpuPass::failure().
+/// Returns why images failed, as CpuPass::failure().
 std::string failure_of(const std::atomic<std::uint32_t>& first_wrong);
 
 /// A step of a pipeline.
@@ -54,9 +54,9 @@ struct Lines {
 /// The CRC32C of those lines of an image, one behind the other.
 std::uint32_t crc_of(std::span<const std::byte> image, const Lines& lines) noexcept;
 
-/// Which lines of an image of `bytes` have to be looked at; that follows from where the parts lie alone. Calls
-/// look(lines, joins, sum, part): `joins`, they follow the ones that joined before, in the image's own order; `sum`,
-/// the sum of them as a part, or null.
+/// Looks at the lines of an image of `bytes` that have to be looked at; that follows from where the parts lie alone.
+/// Calls look(lines, joins, sum, part): `joins`, they follow the ones that joined before, in the image's own order;
+/// `sum`, the sum of them as a part, or null.
 template <typename Look>
 void each_part(std::size_t bytes, std::span<const PayloadSum> sums, Look look) {
   // Parts that lie one behind the other, as modules of full width do, are read once for both.

@@ -147,7 +147,7 @@ class Pass final : public kernel::opencl::DevicePass {
     const std::uint64_t count = (lines.bytes() + kBlock - 1) / kBlock;
     return {kBlock, kBlock, count, static_cast<std::uint32_t>(count * kBlock - lines.bytes())};
   }
-  /// Which of the kinds those lines are; kKinds: there is no room.
+  /// Returns which of the kinds those lines are; kKinds: there is no room.
   std::size_t kind_of(std::uint32_t bench, Bench& own, std::uint32_t line_bytes) const noexcept {
     for (std::size_t kind = 0; kind < own.kinds_known; ++kind) {
       if (own.kinds[kind].line_bytes == line_bytes) return kind;
@@ -161,7 +161,7 @@ class Pass final : public kernel::opencl::DevicePass {
     }
     return own.kinds_known++;
   }
-  /// False: there is no room.
+  /// Returns false when there is no room.
   bool plan(std::uint32_t bench, Bench& own, std::uint64_t image, const Lines& lines) const noexcept {
     if (lines.line_bytes > std::numeric_limits<std::uint32_t>::max() && !lines.contiguous()) return false;
     const Cut found = cut(lines);

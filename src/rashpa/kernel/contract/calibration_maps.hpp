@@ -8,7 +8,7 @@
 
 namespace rashpa::kernel {
 
-/// Which part of a module lies where in the image that is processed.
+/// Says which part of a module lies where in the image that is processed.
 struct ModulePart {
   std::uint32_t module = 0;
   Region source{};  ///< of the module
@@ -29,7 +29,7 @@ struct CalibrationMaps {
   std::vector<ModulePart> parts{};  ///< empty: not known
 };
 
-/// Those of some rows of the image, without its modules.
+/// Returns the maps of some rows of the image, without its modules.
 CalibrationMaps rows_of(const CalibrationMaps& maps, const Rows& rows);
 
 }  // namespace rashpa::kernel

@@ -51,7 +51,7 @@ struct DeviceStack {
   std::byte* const* ended = nullptr;
 };
 
-/// Where the list of a place is, in host memory.
+/// Says where the list of a place is, in host memory.
 struct HostList {
   const std::uint32_t* index = nullptr;
   const void* value = nullptr;
@@ -71,7 +71,7 @@ class DevicePass {
     static_cast<void>(place);
     return {};
   }
-  /// Why images have failed, as CpuPass::failure().
+  /// Returns why images have failed, as CpuPass::failure().
   [[nodiscard]] virtual std::string failure() const { return {}; }
   /// Remarks for people on how it works, when it is made; empty: nothing.
   [[nodiscard]] virtual std::string words() const { return {}; }

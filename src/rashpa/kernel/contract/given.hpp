@@ -64,7 +64,7 @@ class GivenArray {
   [[nodiscard]] Number type() const noexcept { return type_; }
   [[nodiscard]] const std::vector<std::size_t>& shape() const noexcept { return shape_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() / bytes_of(type_); }
-  /// Its numbers; empty when they are of another type.
+  /// Returns the numbers of the array; empty when they are of another type.
   template <typename T>
   [[nodiscard]] std::span<const T> as() const noexcept {
     if (number_of<T>() != type_) return {};
@@ -83,7 +83,7 @@ struct Given {
   std::shared_ptr<const CalibrationMaps> calibration{};
   std::shared_ptr<const GivenArrays> arrays{};
 
-  /// Null when it is not there.
+  /// Returns the array of that name; null when it is not there.
   [[nodiscard]] const GivenArray* array(std::string_view name) const noexcept;
 };
 

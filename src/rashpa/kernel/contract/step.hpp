@@ -29,7 +29,7 @@ class Device;  // memory/opencl/device.hpp
 
 namespace rashpa::kernel {
 
-/// Which values of a pixel say that it has none.
+/// Says which values of a pixel say that it has none.
 enum class Masked : std::uint8_t {
   maximum,       ///< unsigned, as detectors deliver them
   negative,      ///< signed, as detectors deliver them
@@ -180,7 +180,7 @@ class CpuPass {
   virtual void conclude(unsigned worker, const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept {
     static_cast<void>(worker), static_cast<void>(to), static_cast<void>(first), static_cast<void>(last);
   }
-  /// Why it could not do its work, the first reason; empty when it could, or has nothing to say. Any thread.
+  /// Returns why it could not do its work, the first reason; empty when it could, or has nothing to say. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
   /// An alarm for people, in words; empty: nothing. Any thread.
   [[nodiscard]] virtual std::string notice() const { return {}; }
@@ -234,8 +234,8 @@ class Step {
  public:
   virtual ~Step();
   [[nodiscard]] virtual const Declaration& declaration() const noexcept = 0;
-  /// Its output for pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not fit;
-  /// that their type is one that it takes is known before.
+  /// Returns the output for pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not
+  /// fit; that their type is one that it takes is known before.
   [[nodiscard]] virtual PixelFormat fit(const Shape& shape, PixelFormat in) const = 0;
   /// Throws ResourceError when there is no memory.
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
@@ -278,7 +278,7 @@ class ColumnReading {
 class Reshaping {
  public:
   virtual ~Reshaping() = default;
-  /// How images of shape `in`, which fits, become others; null: they keep their shape.
+  /// Returns how images of shape `in`, which fits, become others; null: they keep their shape.
   [[nodiscard]] virtual std::unique_ptr<const Reshape> reshape(const Shape& in) const = 0;
 };
 
@@ -351,7 +351,7 @@ class Profiling {
 class Accumulating {
  public:
   virtual ~Accumulating() = default;
-  /// Its accumulation over pixels `in`, if any: CpuPass::conclude writes that. An image that it vetoes or fails
+  /// Returns the accumulation over pixels `in`, if any: CpuPass::conclude writes that. An image that it vetoes or fails
   /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
   [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const = 0;
 };
@@ -375,7 +375,7 @@ class EnqueuedEachTime {
 class InHardware {
  public:
   virtual ~InHardware() = default;
-  /// Nothing: it cannot do this step. Throws ConfigError when it cannot do it with these parameters.
+  /// Returns nothing when it cannot do this step. Throws ConfigError when it cannot do it with these parameters.
   [[nodiscard]] virtual std::optional<FpgaTables> on_fpga() const = 0;
 };
 

@@ -103,7 +103,7 @@ class Prepared {
   }
   /// Bit p: pixel p of the group has no valid calibration in G0 (pixels behind the image's end have one).
   [[nodiscard]] std::uint64_t invalid_g0(std::size_t group) const noexcept { return invalid_g0_[group]; }
-  /// True when a G0 word of the group can leave the int16 range, so that clamping cannot be left out.
+  /// Returns true when a G0 word of the group can leave the int16 range, so that clamping cannot be left out.
   [[nodiscard]] bool wild(std::size_t group) const noexcept { return wild_[group] != 0; }
 
  private:

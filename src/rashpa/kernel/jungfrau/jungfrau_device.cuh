@@ -16,7 +16,7 @@ namespace rashpa::kernel::jungfrau::cuda {
 inline constexpr std::uint32_t kThreadPixels = 8;
 inline constexpr std::uint32_t kWarpPixels = 32 * kThreadPixels;
 
-/// Where the eight pixels of a thread are: two runs of four. Photons: one behind the other, so that raw words and
+/// Says where the eight pixels of a thread are: two runs of four. Photons: one behind the other, so that raw words and
 /// photons move as 16 bytes. keV: 128 pixels apart, so that the 16 bytes of four values lie beside those of the next
 /// thread.
 struct Place {
@@ -173,7 +173,7 @@ struct Corrected<Output::kev> {
   bool masked;
   bool saturated;
 };
-/// Its calibration in G1 or G2.
+/// Returns the calibration of a pixel in G1 or G2.
 __device__ __forceinline__ float2 other_entry(const Tables& tables, std::uint32_t code, std::uint32_t pixel) {
   const std::uint32_t padded = (tables.pixels + kGroup - 1) / kGroup * kGroup;
   return __ldg(tables.other + (code == 3 ? padded : 0U) + pixel);

@@ -37,7 +37,7 @@ bool is_array_name(std::string_view text) noexcept {
   }
   return is_name(small);
 }
-/// They go into files, telegrams and terminals.
+/// Returns true when a text can go into files, telegrams and terminals.
 bool is_text(std::string_view text) noexcept {
   return text.size() <= kMostText && std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }

@@ -62,7 +62,7 @@ __device__ Number number_of(const DeviceNumbers& numbers, std::uint32_t image) {
   return real_number(value_of<double>(numbers, image));
 }
 
-/// False: it does not fit the column.
+/// Returns false when it does not fit the column.
 __device__ bool put(const Number& number, Column::Type type, Scalar& scalar) {
   if (type == Column::Type::f64) {
     scalar = Scalar::of_real(number.as_real);

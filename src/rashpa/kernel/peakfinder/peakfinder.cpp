@@ -22,7 +22,7 @@ struct Seen {
   PixelFormat format;
   std::span<const Bin> bins;
 
-  /// NaN where the pixel is masked, infinite (saturated, in float images) or not looked at.
+  /// Returns the excess of a pixel; NaN where it is masked, infinite (saturated, in float images) or not looked at.
   [[nodiscard]] float excess(std::size_t pixel, Level& level) const noexcept {
     if (radii.rings().ring_of()[pixel] == Rings::kNone) return std::numeric_limits<float>::quiet_NaN();
     level = level_at(bins, radii.place(pixel), config.noise);

@@ -32,7 +32,7 @@ struct Known {
   kernel::cuda::PixelValue value;
 };
 
-/// False: the pixel is none of a peak's middle.
+/// Returns false when the pixel is none of a peak's middle.
 template <typename T>
 __device__ bool peak_at(const Known& known, const sigma_clip::cuda::Seen<T>& seen, std::uint32_t middle, Peak& peak) {
   const auto bright = [&](float excess, const Level& level) {

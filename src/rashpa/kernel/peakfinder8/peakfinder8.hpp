@@ -51,7 +51,7 @@ std::vector<Panel> panels_of(const Config& config, const Shape& shape);
 struct Limit {
   float above = 0;  ///< a pixel with more is bright
   float mean = 0;   ///< of the radial background
-  /// False: no value is left of the ring.
+  /// Returns false when no value is left of the ring.
   [[nodiscard]] constexpr bool known() const noexcept { return above < std::numeric_limits<float>::max(); }
 };
 

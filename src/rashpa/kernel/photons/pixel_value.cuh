@@ -11,7 +11,7 @@
 
 namespace rashpa::kernel::cuda {
 
-/// NaN where a pixel is masked.
+/// Gives the value of a pixel, NaN where it is masked.
 struct PixelValue {
   std::int64_t least = 0, most = 0;  // counts
 

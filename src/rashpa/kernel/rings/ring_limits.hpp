@@ -28,7 +28,7 @@ using RingMethod = std::variant<SnrRounds, SigmaClip>;
 struct RingLimit {
   float first = 0;
   float second = 0;
-  /// False: no value is left of the ring. It has no background, and nothing sticks out of it.
+  /// Returns false when no value is left of the ring. It has no background, and nothing sticks out of it.
   [[nodiscard]] constexpr bool known() const noexcept { return first < std::numeric_limits<float>::max(); }
 };
 

@@ -75,7 +75,7 @@ struct ClipOnDevice {
   }
 };
 
-/// A block a ring of an image; where it has been counted one warp is enough.
+/// Finds the limits of each ring of an image, one block a ring; where it has been counted one warp is enough.
 template <typename T, class Method>
 __global__ void __launch_bounds__(kRingThreads)
     limit_rings(const T* images, std::size_t stride, const std::uint8_t* work, const std::uint32_t* order,

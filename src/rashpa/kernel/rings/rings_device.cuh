@@ -65,7 +65,7 @@ class Whole {
     const auto whole = static_cast<std::int32_t>(pixel);
     return whole >= value.least && whole <= value.most ? whole : INT_MIN;
   }
-  /// Those with low < value < high.
+  /// Takes values with low < value < high.
   __device__ __forceinline__ Whole(float low, float high) {
     constexpr float kEnd = 65536;  // beyond all values
     const std::int32_t least = low < -kEnd ? -65536 : low > kEnd ? 65537 : static_cast<std::int32_t>(floorf(low)) + 1;

@@ -65,7 +65,7 @@ constexpr void write(const Stats& stats, Scalar* column) noexcept {
   column[3] = Scalar::of_integer(none ? kNone : stats.most);
   column[4] = Scalar::of_count(stats.counted);
 }
-/// Those of the `region`-th one.
+/// Writes the statistics of the `region`-th one.
 inline void write(const Stats& stats, std::size_t region, Finding& finding) noexcept {
   write(stats, finding.scalars + region * kColumns);
 }

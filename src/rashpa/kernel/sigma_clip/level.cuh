@@ -24,7 +24,7 @@ struct Seen {
   double noise;
   kernel::cuda::PixelValue value;
 
-  /// NaN where the pixel is masked or not looked at.
+  /// Returns the excess of a pixel; NaN where it is masked or not looked at.
   __device__ float excess(std::size_t pixel, Level& level) const {
     if (ring_of[pixel] == Rings::kNone) return NAN;
     const float place = places[pixel];

@@ -78,7 +78,7 @@ class Store {
     SparseView list{};
     TableView table{};
   };
-  /// Where the indices of an image go.
+  /// Returns where the indices of an image go.
   [[nodiscard]] std::span<std::uint32_t> index(std::uint32_t place) noexcept {
     return {reinterpret_cast<std::uint32_t*>(lists_.data() + place * stride_), capacity_};
   }

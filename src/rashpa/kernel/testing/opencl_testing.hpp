@@ -25,7 +25,7 @@
 
 namespace rashpa::kernel::opencl {
 
-/// Null, and `why` says why, where there is none.
+/// Returns a device for tests; null where there is none, and `why` says why.
 inline const memory::opencl::Device* test_device(std::string& why) {
   static std::string reason;
   static const std::unique_ptr<memory::opencl::Device> device = [] {

@@ -16,8 +16,8 @@
 
 namespace rashpa::link {
 
-/// How packets for a slot that is not free are counted: with credits they can only be late, without they overran the
-/// receiver.
+/// Says how packets for a slot that is not free are counted: with credits they can only be late, without they overran
+/// the receiver.
 enum class NotFree : std::uint8_t { late, overrun };
 
 /// The part of an image that a link sees, and so the facts that it can prove.
@@ -30,13 +30,13 @@ enum class Sight : std::uint8_t {
            ///< that come no more are named by pass_events() alone
 };
 
-/// Where decided images go.
+/// Takes decided images.
 class ArrivalOutput {
  public:
   virtual ~ArrivalOutput() = default;
-  /// True when emit() takes any arrival of DTP `dtp` (index into the receiver's list).
+  /// Returns true when emit() takes any arrival of DTP `dtp` (index into the receiver's list).
   [[nodiscard]] virtual bool ready(std::uint32_t dtp) noexcept = 0;
-  /// False: no room, the image stays undecided. An image that is missing may be taken where ready() says no.
+  /// Returns false when there is no room: the image stays undecided. A missing one may be taken where ready() says no.
   virtual bool emit(const Arrival& arrival) noexcept = 0;
 };
 
@@ -102,9 +102,9 @@ class Assembly {
 
   [[nodiscard]] std::uint64_t undecided() const noexcept { return next_; }
   [[nodiscard]] bool finished() const noexcept { return next_ == most_; }
-  /// True when the last decide() ended for want of room.
+  /// Returns true when the last decide() ended for want of room.
   [[nodiscard]] bool held_up() const noexcept { return held_up_; }
-  /// Its place in the receiver's list.
+  /// Returns the place of the DTP in the receiver's list.
   [[nodiscard]] std::uint32_t list_index() const noexcept { return list_index_; }
   [[nodiscard]] const ReceiverDtp& dtp() const noexcept { return dtp_; }
   /// Images that the source may send: all below.

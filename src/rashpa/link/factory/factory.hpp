@@ -60,7 +60,7 @@ class Senders {
   ~Senders();
 
   [[nodiscard]] std::unique_ptr<Sender> make(const SenderDtp& dtp);
-  /// How the frames were registered, in words; empty when they need not be.
+  /// Returns how the frames were registered, in words; empty when they need not be.
   [[nodiscard]] std::string registration() const;
 
  private:

@@ -17,7 +17,7 @@
 
 namespace rashpa::link::fpga {
 
-/// How far the card has come with one DTP.
+/// Says how far the card has come with one DTP.
 struct CardProgress {
   std::uint64_t writes = 0;   ///< of those posted: how many have left
   std::uint64_t events = 0;   ///< the same
@@ -40,7 +40,7 @@ class DescriptorRing {
   /// One more DTP: returns its place. The card is armed again with all of them and begins. Throws ResourceError when no
   /// place is free, StateError when one of the others has posted something already, or when the card refuses.
   std::uint32_t add(std::uint32_t id, const card::registers::DtpTable& table);
-  /// Nothing more comes from this place.
+  /// Removes a place, from which nothing more comes.
   void remove(std::uint32_t place) noexcept;
 
   /// Copies writes into card memory and posts them; returns how many found room. None when the run has ended. `faults`

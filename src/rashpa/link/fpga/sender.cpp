@@ -37,8 +37,8 @@ bool taken(const wire::Address& address) {
   return in_use;
 }
 
-/// Where packets come from: another port for each DTP, so that switches spread them, of those that RoCE is sent from
-/// and the kernel gives to nobody by itself. A simulated card's socket has it, too.
+/// Returns where packets come from: another port for each DTP, so that switches spread them, of those that RoCE is sent
+/// from and the kernel gives to nobody by itself. A simulated card's socket has it, too.
 std::uint16_t source_port(wire::Address address) {
   constexpr std::uint32_t kFirst = 61000, kEnd = 65536;
   constexpr int kTries = 64;

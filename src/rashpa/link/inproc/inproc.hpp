@@ -25,7 +25,7 @@ class InprocReceiver final : public Receiver {
   [[nodiscard]] std::unique_ptr<Sender> make_sender(std::uint32_t dtp);
 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
-  /// Nothing to do: a sender knows its receiver.
+  /// Does nothing: a sender knows its receiver.
   void connect(std::span<const Endpoint> senders) override;
   void start() override;
   void release(std::uint32_t dtp, std::uint64_t end) noexcept override;

@@ -104,7 +104,7 @@ class RemoteMemory {
   /// The whole control block.
   [[nodiscard]] std::span<std::byte> control() const noexcept { return control_.bytes(); }
   [[nodiscard]] std::span<std::byte> region() const noexcept { return {region_.data(), header_.region_bytes}; }
-  /// Where lines go, unless into region().
+  /// Returns where lines go, unless into region().
   [[nodiscard]] const std::optional<RemoteLines>& lines() const noexcept { return lines_; }
   /// The bound of offsets of lines.
   [[nodiscard]] std::uint64_t line_bytes() const noexcept { return lines_ ? lines_->bytes : header_.region_bytes; }

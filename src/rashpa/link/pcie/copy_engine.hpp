@@ -48,7 +48,7 @@ class CopyDevice {
  public:
   /// Ends when nothing that it was told is on its way any more.
   virtual ~CopyDevice() = default;
-  /// False: it has failed for good.
+  /// Returns false when it has failed for good.
   virtual bool copy(const Rectangle& rectangle) noexcept = 0;
   /// Writes, behind everything before: the event's record to its place, then its immediate into `lock`, then `number`
   /// as the value of reached(). Without an event it writes `number` alone. It reads the event before it returns. False:
@@ -58,7 +58,7 @@ class CopyDevice {
   virtual bool go_on(Company /*company*/) noexcept { return true; }
   /// The latest number; all that was told before it is done and can be seen. Cheap.
   [[nodiscard]] virtual std::uint64_t reached() const noexcept = 0;
-  /// False: it has failed, and no number will come any more. Less cheap.
+  /// Returns false when it has failed, and no number will come any more. Less cheap.
   virtual bool sound() noexcept = 0;
 };
 

@@ -41,7 +41,7 @@ class Engine {
   [[nodiscard]] virtual std::optional<std::uint32_t> crc32c() const noexcept = 0;
   /// The image ends without an event.
   virtual void drop_image() noexcept = 0;
-  /// It moves nothing any more; further work is lost at once.
+  /// Returns true when the engine moves nothing any more; further work is lost at once.
   [[nodiscard]] virtual bool failed() const noexcept { return false; }
 };
 

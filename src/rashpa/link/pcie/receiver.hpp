@@ -38,7 +38,7 @@ class PcieReceiver final : public ThreadedReceiver, public Watching {
   ~PcieReceiver() override;
 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
-  /// Nothing is sent to the sources: it is only checked that each has opened this receiver's memory.
+  /// Sends nothing to the sources: it only checks that each has opened this receiver's memory.
   void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool sources_write() const noexcept override { return true; }
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;

@@ -16,9 +16,9 @@ namespace rashpa::link::pcie {
 
 class SleepWord {
  public:
-  /// Its owner: sleeps until wake() or for `longest` (less than a second), unless `news()` returns true after the flag
-  /// is seen by all. Both orders are sequentially consistent: the owner stores its flag, then loads the news; the other
-  /// thread stores the news before wake(), which loads the flag.
+  /// Sleeps until wake() or for `longest` (less than a second), unless `news()` returns true after the flag is seen by
+  /// all; the owner calls it. Both orders are sequentially consistent: the owner stores its flag, then loads the news;
+  /// the other thread stores the news before wake(), which loads the flag.
   template <typename News>
   void sleep_unless(const News& news, std::chrono::nanoseconds longest) noexcept {
     asleep_.store(1, std::memory_order_seq_cst);
@@ -28,9 +28,9 @@ class SleepWord {
     }
     asleep_.store(0, std::memory_order_relaxed);
   }
-  /// Anybody, for tests: its owner sleeps, or is about to.
+  /// Returns true when the owner sleeps, or is about to. Any thread; for tests.
   [[nodiscard]] bool asleep() const noexcept { return asleep_.load(std::memory_order_seq_cst) != 0; }
-  /// Anybody, after news.
+  /// Wakes the owner. Any thread, after news.
   void wake() noexcept {
     if (asleep_.load(std::memory_order_seq_cst) == 0) return;
     if (asleep_.exchange(0, std::memory_order_seq_cst) != 0) syscall(SYS_futex, &asleep_, FUTEX_WAKE, 1);

@@ -14,7 +14,7 @@ class Parameters;
 
 namespace rashpa::link::roce {
 
-/// How the ICRC of received packets is checked; sent packets always carry a correct one.
+/// Says how the ICRC of received packets is checked; sent packets always carry a correct one.
 /// `full`: nothing but the right value will do. On IPv4 the frames are then read from the network interface
 /// (AF_PACKET, needs CAP_NET_RAW), because a UDP socket does not show the identification that the ICRC covers.
 /// `modulo_id`: by the UDP socket; on IPv4 a packet also passes when some other identification would make it right, on
@@ -23,7 +23,7 @@ enum class IcrcMode : std::uint8_t { full, modulo_id, off };
 
 using wire::Framing;
 
-/// How packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation` and
+/// Says how packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation` and
 /// `framing`.
 struct Options {
   Transport transport = Transport::uc;
@@ -64,8 +64,8 @@ constexpr std::uint32_t v1_mtu(std::uint32_t pmtu) noexcept {
 /// so its unit is then the line; `first_middle_last` cuts merged runs at multiples of packet_payload(). All starts are
 /// sums of multiples of line_bytes and packet_payload(): in general the unit is their greatest common divisor.
 std::uint32_t line_map_unit(const Placement& placement, const Options& options) noexcept;
-/// That, and the finest unit that a foreign sender may make of it: 64 bytes, or 32 … 4 where a line is no multiple of
-/// that; with `unit_bytes` this alone.
+/// Returns line_map_unit() and the finest unit that a foreign sender may make of it: 64 bytes, or 32 … 4 where a line
+/// is no multiple of that; with `unit_bytes` this alone.
 MapUnit map_unit(const Placement& placement, const Options& options) noexcept;
 
 }  // namespace rashpa::link::roce

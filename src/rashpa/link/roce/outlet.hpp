@@ -7,8 +7,8 @@
 
 namespace rashpa::link::roce {
 
-/// Where a sender gives its packets: straight into the batch. FaultInjector is the other outlet, which stands between.
-/// Used by the DTP's thread.
+/// Says where a sender gives its packets: straight into the batch. FaultInjector is the other outlet, which stands
+/// between. Used by the DTP's thread.
 class PlainOutlet {
  public:
   static constexpr bool kNamesImages = false;  ///< event() needs to know which image it is about

@@ -63,7 +63,7 @@ class PacketHandler {
                 PacketCounters& counters);
 
   void handle(const Datagram& datagram, ArrivalOutput& out) noexcept { (this->*handle_)(datagram, out); }
-  /// True when a packet of some DTP was marked since the last call: its port says `congested`.
+  /// Returns true when a packet of some DTP was marked since the last call: its port says `congested`.
   [[nodiscard]] bool take_congestion() noexcept { return std::exchange(congested_, false); }
   /// Decides on every DTP; to be called regularly, also when no packets come.
   void decide_all(std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept;

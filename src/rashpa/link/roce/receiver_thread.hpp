@@ -29,12 +29,12 @@ class ReceiverThread final : public LinkThread {
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
-  /// Where its packets come in.
+  /// Returns where its packets come in.
   [[nodiscard]] const wire::Address& local() const noexcept { return socket_.local(); }
   /// Payload that each DTP may have in flight so that all of them fit the socket's buffer, as far as the kernel granted
   /// it.
   [[nodiscard]] std::uint64_t window_bytes() const noexcept;
-  /// Which PSN the first packet of credits for DTP `index` carries.
+  /// Returns which PSN the first packet of credits for DTP `index` carries.
   [[nodiscard]] std::uint32_t credit_psn(std::uint32_t index) const noexcept { return credits_[index].psn; }
   /// Lets credits of DTP `index` go to `source`. Call it before run().
   void connect(std::uint32_t index, const Endpoint& source);

@@ -26,7 +26,7 @@ struct Byte {
   friend bool operator==(const Byte&, const Byte&) = default;
 };
 
-/// Where a map has a byte of a packet.
+/// Returns where a map has a byte of a packet.
 Byte place_of(const PacketMap& map, const Tiles& tiles, std::uint32_t packet, std::uint32_t at) {
   for (const Piece& piece : map.pieces(packet)) {
     if (at < piece.at || at >= piece.at + piece.bytes) continue;

@@ -33,7 +33,7 @@ struct PortShape {
 /// The shape of the port at place `port` of the receiver; ports of a module lie side by side. `options` are checked.
 PortShape shape_of(const Options& options, std::uint32_t port) noexcept;
 
-/// True when a port whose header says `row` sends its last row first.
+/// Returns true when a port whose header says `row` sends its last row first.
 bool flipped(const Options& options, std::uint16_t row) noexcept;
 
 }  // namespace rashpa::link::sls

@@ -46,7 +46,7 @@ class Connection {
   void next() noexcept { buffer_.clear(); }
   /// Lets bytes that come wake nobody while it is held.
   void hold(bool held) noexcept;
-  /// Nothing more lies in the socket, as far as was seen.
+  /// Returns true when nothing more lies in the socket, as far as was seen.
   [[nodiscard]] bool drained() const noexcept { return drained_; }
 
  private:
@@ -54,7 +54,7 @@ class Connection {
   void open(std::int64_t now) noexcept;
   Got close(Got why) noexcept;
   bool send(std::span<const std::byte> bytes) noexcept;
-  /// False: not all of them are there yet, or the connection has ended.
+  /// Returns false when not all of them are there yet, or the connection has ended.
   bool fill(std::span<std::byte> room) noexcept;
   void watch(std::uint32_t events) noexcept;
   Got on_greeting() noexcept;

@@ -13,7 +13,7 @@ namespace rashpa::link::stream2 {
 
 /// The sender's socket. `push`: each message goes to one of its clients; `pub`: to all of them.
 enum class Pattern : std::uint8_t { push, pub };
-/// How the emulator packs pixels; whatever a detector uses is unpacked.
+/// Says how the emulator packs pixels; whatever a detector uses is unpacked.
 enum class Packing : std::uint8_t { bslz4, none };
 
 struct Options {

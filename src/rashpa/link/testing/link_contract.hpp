@@ -79,7 +79,7 @@ class LinkContract : public ::testing::TestWithParam<ContractLink> {
                   << pair_.senders[0]->granted();
     return arrival;
   }
-  /// Nothing is given up unless the test has failed already.
+  /// Returns true when the test has failed: nothing is given up before.
   static bool failed() { return HasFailure(); }
   void release(std::uint32_t dtp, std::uint64_t end) {
     pair_.receiver->release(dtp, end);

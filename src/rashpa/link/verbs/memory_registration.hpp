@@ -48,7 +48,7 @@ class Registration final : public memory::DeviceMapping {
   [[nodiscard]] std::uint32_t lkey() const noexcept { return region_->lkey; }
   [[nodiscard]] std::uint32_t rkey() const noexcept { return region_->rkey; }
   [[nodiscard]] const memory::DmaBlock& block() const noexcept { return block_; }
-  /// Which of the choices was taken.
+  /// Returns which of the choices was taken.
   [[nodiscard]] std::size_t choice() const noexcept { return choice_; }
   [[nodiscard]] bool contains(const std::byte* data, std::size_t size) const noexcept {
     return data >= block_.data && data + size <= block_.data + block_.bytes;

@@ -40,7 +40,7 @@ class Management {
   int (*memory_of_)(void*, Memory*) = nullptr;
 };
 
-/// Null where there is none.
+/// Returns the library of management; null where there is none.
 const Management* management() {
   static const std::unique_ptr<const Management> found = []() -> std::unique_ptr<const Management> {
     try {

@@ -95,7 +95,7 @@ class Device {
   }
   /// Makes memory of the host's bytes from `data` on: the device works on them in place.
   [[nodiscard]] Memory memory_at(void* data, std::size_t bytes, std::string_view what) const;
-  /// That the driver has placed so that host and device can both get at it; for maps.
+  /// Takes memory that the driver places so that host and device can both get at it; for maps.
   [[nodiscard]] Memory shared_memory(std::size_t bytes, std::string_view what) const;
   /// Bytes of its memory that have been asked for by memory(), memory_with() and memory_of(). By the makers of those.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }

@@ -10,7 +10,7 @@
 
 namespace rashpa::receiver {
 
-/// Null: the detector declares no special values.
+/// Returns the mask of special values; null when the detector declares none.
 std::shared_ptr<sink::SpecialMask> special_mask_of(const BufferConfig& buffer);
 
 /// `made`: the output of the buffer's unit.
@@ -21,14 +21,14 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
 /// none reads pixels.
 unit::Delivery delivery_of(const std::vector<SinkConfig>& sinks);
 
-/// Where the sinks of a buffer with so many slots find each other's chunks. Null: none makes any for others.
+/// Returns where sinks of a buffer with so many slots find each other's chunks; null when none makes any for others.
 std::shared_ptr<sink::ChunkBoard> chunk_board_of(const std::vector<SinkConfig>& sinks, const Output& output,
                                                  std::uint32_t slots);
 /// The settings of one of them. One that may drop makes no chunks for others: they would wait for chunks that never
 /// come.
 Output output_for(const SinkConfig& sink, const Output& output, std::shared_ptr<sink::ChunkBoard> chunks);
 
-/// Why an image is errored whose list has no more room.
+/// Returns why an image is errored whose list has no more room.
 std::string full_list_text(const Output& output);
 
 }  // namespace rashpa::receiver

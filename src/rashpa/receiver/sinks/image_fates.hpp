@@ -26,8 +26,8 @@ class ImageFates {
   void offer(std::uint64_t index) noexcept {
     if (index < fates_.size()) fates_[index].store(Fate::waiting, std::memory_order_release);
   }
-  /// False: it is settled already, or was never offered. An image that was kept may be lost all the same: the sink
-  /// finds so when it ends.
+  /// Returns false when it is settled already, or was never offered. An image that was kept may be lost all the same:
+  /// the sink finds so when it ends.
   [[nodiscard]] bool settle(std::uint64_t index, Fate to) noexcept {
     if (index >= fates_.size()) return false;
     const auto fate = fates_[index];

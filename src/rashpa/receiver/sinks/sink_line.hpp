@@ -128,7 +128,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   };
   [[nodiscard]] Life life() const noexcept { return life_.load(std::memory_order_acquire); }
   [[nodiscard]] bool left_behind() const noexcept { return life() >= Life::leaving; }
-  /// False: it is not in `from`, as it was left behind.
+  /// Returns false when it is not in `from`, as it was left behind.
   bool turn(Life from, Life to) noexcept { return life_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
   [[nodiscard]] std::int64_t patience_ns(Life now) const noexcept {
     return config_.patience_ns * (now == Life::completing ? 10 : 1);

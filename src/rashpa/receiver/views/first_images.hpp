@@ -27,7 +27,7 @@ class FirstImages {
   void offer(const Stack& stack) {
     if (awaited_ > 0) keep(stack);
   }
-  /// Null when there was none yet. May outlive this object. Any thread.
+  /// Returns the first such image; null when there was none yet. May outlive this object. Any thread.
   [[nodiscard]] std::shared_ptr<const Preview> first(FirstOf what) const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace rashpa::receiver {
 
-/// How an image lies in memory, row-major.
+/// Says how an image lies in memory, row-major.
 struct ImageForm {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

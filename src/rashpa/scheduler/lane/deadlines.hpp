@@ -39,7 +39,7 @@ class Deadlines {
   }
   /// Does the same as Lane::hold_deadlines().
   void hold(bool held) noexcept { clock_.hold(held && !finishing_); }
-  /// Nothing more will be sent: one deadline of silence from now on ends all. It looks by itself.
+  /// Tells that nothing more will be sent: one deadline of silence from now on ends all. It looks by itself.
   void finish(std::int64_t now) noexcept;
   /// An end that was not known has been told: nothing that is due was so before now.
   void tell_end() noexcept;

@@ -46,7 +46,7 @@ class LateClock {
     stood_ns_ = 0;
     arrivals_ = std::min(arrivals_ + 1, kFew);
   }
-  /// How long nobody was heard, whether they stood or not; without what was held.
+  /// Returns how long nobody was heard, whether they stood or not; without what was held.
   [[nodiscard]] std::int64_t silence() const noexcept { return lived_ - heard_lived_; }
 
  private:

@@ -31,7 +31,7 @@ class StackRing {
   [[nodiscard]] std::uint64_t end_of(std::uint64_t number, std::uint64_t limit) const noexcept {
     return std::min((number + 1) * config_.stack, limit);
   }
-  /// False while the image's stack is somebody else's.
+  /// Returns false while the image's stack is somebody else's.
   [[nodiscard]] bool is_free(std::uint64_t index) const noexcept {
     return index / config_.stack < released_.load(std::memory_order_acquire) + stacks_.size();
   }
@@ -63,7 +63,7 @@ class StackRing {
   [[nodiscard]] FirstLoss first_loss(std::uint64_t index) const noexcept {
     return states_[index % config_.slots].first;
   }
-  /// Nothing more comes of the stack: it has so many images, of which each has its completeness now.
+  /// Closes a stack, of which nothing more comes: it has so many images, of which each has its completeness now.
   Stack& close(std::uint64_t number, std::uint64_t limit) noexcept;
   /// Any thread, one at a time and in order: that stack may be used again.
   void release(std::uint64_t number) noexcept { released_.store(number + 1, std::memory_order_release); }

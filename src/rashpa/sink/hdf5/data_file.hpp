@@ -26,7 +26,7 @@ class DataFile {
   /// Lets readers follow the file from here on; all objects are made before. Throws FileError.
   void follow();
   [[nodiscard]] bool flush() noexcept;
-  /// False when something could not be written.
+  /// Returns false when something could not be written.
   bool close() noexcept { return file_.close(); }
   /// Closes and removes a file that was never of use.
   void discard(const std::filesystem::path& path) noexcept;
@@ -57,8 +57,8 @@ bool is_there(const std::filesystem::path& path);
 /// when the system does not let it be opened.
 void let_be_opened(const std::filesystem::path& path);
 
-/// How many elements along the first dimension of `dataset` lie in chunks that are wholly in the file, counted until
-/// the first that is not. 0 when the file cannot be read.
+/// Returns how many elements along the first dimension of `dataset` lie in chunks that are wholly in the file, counted
+/// until the first that is not. 0 when the file cannot be read.
 std::uint64_t readable(const std::filesystem::path& path, const char* dataset);
 /// The same; throws RefusedError, or std::bad_alloc, where nothing is known of the file.
 std::uint64_t readable_unless_refused(const std::filesystem::path& path, const char* dataset);

@@ -29,7 +29,7 @@ class Handle {
 
   [[nodiscard]] hid_t get() const noexcept { return id_; }
   [[nodiscard]] bool valid() const noexcept { return id_ >= 0; }
-  /// False when the library could not complete what the object still had to write.
+  /// Returns false when the library could not complete what the object still had to write.
   bool close() noexcept;
 
  private:

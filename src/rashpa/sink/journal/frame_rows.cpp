@@ -23,7 +23,7 @@
 namespace rashpa::sink {
 namespace {
 
-/// True when all of it was written; errno says why not.
+/// Returns true when all of it was written; errno says why not.
 bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));

@@ -70,7 +70,7 @@ void write_scalars(hid_t group, const FrameRows& rows) {
   h5::texts_attribute(group, "columns", names);
 }
 
-/// Where the lines of each DTP have become rows, when a kernel has changed the shape of images.
+/// Writes where the lines of each DTP have become rows, when a kernel has changed the shape of images.
 void write_line_rows(hid_t group, std::span<const NxmxDtp> dtps) {
   std::size_t longest = 0;
   for (const NxmxDtp& dtp : dtps) longest = std::max(longest, dtp.line_rows.size());

@@ -37,7 +37,7 @@ class BlockWriter {
  public:
   static constexpr unsigned kMostSyncs = 4;
   virtual ~BlockWriter() = default;
-  /// Its memory must stay until the answer.
+  /// Submits a request, whose memory must stay until the answer.
   virtual void submit(const BlockRequest& request) noexcept = 0;
   /// The next answer, in any order; false when there is none yet.
   virtual bool take(BlockAnswer& answer) noexcept = 0;

@@ -26,7 +26,7 @@ class BlockWrites {
     marked_ += 1;
     before_mark_ = requests_.size() - free_.size();
   }
-  /// How many of them are still on their way, as far as one has looked.
+  /// Returns how many of them are still on their way, as far as one has looked.
   [[nodiscard]] std::size_t before_mark() const noexcept { return before_mark_; }
   /// Begins a sync; finished_sync() tells of it. No more than BlockWriter::kMostSyncs at a time.
   void sync(int file, std::uint64_t token);

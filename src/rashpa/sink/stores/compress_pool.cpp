@@ -25,7 +25,7 @@ bslz4::Part CompressPool::part(std::size_t number, std::size_t parts) const noex
   return bslz4::part_of(image_bytes_, element_bytes_, number, parts);
 }
 
-/// Where the piece of a part begins in its slot, until all are joined.
+/// Returns where the piece of a part begins in its slot, until all are joined.
 std::size_t CompressPool::place_of(std::size_t number, std::size_t parts) const noexcept {
   std::size_t place = 0;
   for (std::size_t before = 0; before < number; ++before) {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kSide = 8;
 constexpr std::uint32_t kStack = 5;
 
-/// Nothing where there is no such dataset.
+/// Returns a dataset's numbers; nothing where there is no such dataset.
 template <typename T>
 std::vector<T> read(const fs::path& file, const std::string& path, hid_t type) {
   const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);

@@ -59,7 +59,7 @@ class Lane {
   bool send_end(std::size_t outlet, std::span<const std::byte> message);
   /// An image for which no message was made.
   void miss_image() noexcept;
-  /// Nothing more comes: queued messages get some seconds.
+  /// Leaves the stream: nothing more comes, and queued messages get some seconds.
   void leave() noexcept;
 
   /// Any thread.

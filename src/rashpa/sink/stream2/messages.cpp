@@ -88,7 +88,7 @@ void write_value(Cbor& out, Column::Type type, Scalar value) {
   }
 }
 
-/// Where lost lines lie.
+/// Writes where lost lines lie.
 void write_dtps(Cbor& out, const std::vector<NxmxDtp>& dtps) {
   out.array(dtps.size());
   for (const NxmxDtp& dtp : dtps) {

@@ -117,7 +117,8 @@ void Stream2Sink::skip(std::span<const SkippedImage> images) {
   }
 }
 
-/// Null: nobody wants it, it was overwritten, which `why` says then, or cannot be compressed.
+/// Returns the chunk of an image; null when nobody wants it, or when it was overwritten or cannot be compressed: then
+/// `why` says it.
 ChunkRef Stream2Sink::chunk_of(const Stack& stack, const StackImage& image, bool wanted, ErrorReason& why) {
   if (output_.chunked) {
     const bool whole = bslz4::uncompressed_bytes(image.chunk) == output_.image_bytes();

@@ -52,7 +52,7 @@ Recipe full(std::uint32_t min_pixels = 100, double capacity = 0.2);
 /// A unit, and stacks with images for it.
 struct Bench {
   Bench(const Contestant& who, Recipe recipe_in, std::uint32_t k = 5, std::uint32_t stacks = 3);
-  /// False: the unit has rightly refused the pipeline.
+  /// Returns false when the unit has rightly refused the pipeline.
   [[nodiscard]] bool runs() const { return unit != nullptr; }
   /// The next finished stack; null after ten seconds.
   Stack* wait();

@@ -215,7 +215,7 @@ ReadyLimits CpuUnit::ready(std::size_t step, const kernel::StepOf& with) {
   return changes_.ready(std::move(change));
 }
 
-/// True: it is done.
+/// Returns true when the change is done.
 bool CpuUnit::adopt(Change& change) noexcept {
   Work& work = works_[change.step];
   if (change.rides) {
@@ -354,7 +354,7 @@ void CpuUnit::settle(std::size_t number) noexcept {
   if (step.accumulation) accumulating_[*step.accumulation].windows.add(kept);
 }
 
-/// False when the image goes no further.
+/// Returns false when the image goes no further.
 bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding) noexcept {
   StackImage& image = stack_->images[image_[item]];
   if (finding.failed) {

@@ -12,7 +12,7 @@
 
 namespace rashpa::unit::cuda {
 
-/// How the steps of a stack get going on the device: one class for each Trigger. `submit` from one thread, `look` from
+/// Starts the steps of a stack on the device: one class for each Trigger. `submit` from one thread, `look` from
 /// another; nothing allocates or waits for the device after construction.
 class Dispatch {
  public:

@@ -99,7 +99,7 @@ class StackWork {
   cudaError_t copy_order(std::uint32_t slot, cudaStream_t stream) const noexcept;
   void check_device_images() const;
   [[nodiscard]] bool on_device() const noexcept { return layout_.images_in == ImagesIn::device; }
-  /// Where the steps find the raw images of the stack in `slot`.
+  /// Returns where the steps find the raw images of the stack in `slot`.
   [[nodiscard]] const std::byte* raw(std::uint32_t slot) const noexcept;
   cudaError_t copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;

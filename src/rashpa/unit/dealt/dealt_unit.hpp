@@ -40,7 +40,7 @@ class DealtUnit final : public Unit, public Accumulating, public Adjusting, publ
   /// Empty while a member works.
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
-  /// Which members have failed, while others work, and which windows are lost.
+  /// Returns which members have failed, while others work, and which windows are lost.
   [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] std::string notice() const override;
   /// Gives them to all members, from the same stack on.

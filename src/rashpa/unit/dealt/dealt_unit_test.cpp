@@ -65,7 +65,7 @@ struct Dealt {
   void submit(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) unit.submit(&stacks[submitted++]);
   }
-  /// How many stacks each member has that are not finished.
+  /// Returns how many stacks each member has that are not finished.
   [[nodiscard]] std::vector<std::size_t> loads() const {
     std::vector<std::size_t> all;
     for (const Fake* member : members) all.push_back(member->waiting.size());

@@ -49,7 +49,7 @@ class JoinedWindows {
 
   /// The missing parts of windows, in words; empty: nothing.
   [[nodiscard]] std::string lost() const;
-  /// Its outputs, by accumulation.
+  /// Returns the outputs of the unit, by accumulation.
   [[nodiscard]] const std::vector<Accumulation>& facts() const noexcept { return facts_; }
   [[nodiscard]] const Joiner& joiner() const noexcept { return *joiner_; }
 

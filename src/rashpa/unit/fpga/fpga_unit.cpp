@@ -178,7 +178,7 @@ std::optional<Busy> FpgaUnit::busy() const {
   return steps_.busy(*doing, 0, steps_.steps.size());
 }
 
-/// False: it will not be done.
+/// Returns false when it will not be done.
 bool FpgaUnit::wait_for(const Flight& flight) noexcept {
   const StackImage& image = flight.stack->images.front();
   const StepWatch::Turn turn(watch_, 0, 0, image.index, image.frame_number);

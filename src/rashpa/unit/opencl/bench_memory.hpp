@@ -40,7 +40,7 @@ class BenchMemory {
   cl_int fetch_books(std::uint32_t bench, cl_command_queue queue, cl_event* done) noexcept;
 
   [[nodiscard]] cl_mem device_books(std::uint32_t bench) const noexcept { return benches_[bench].books.get(); }
-  /// Null where images are worked on in place.
+  /// Returns null where images are worked on in place.
   [[nodiscard]] cl_mem raw(std::uint32_t bench) const noexcept { return benches_[bench].raw.get(); }
   [[nodiscard]] cl_mem marks(std::uint32_t bench) const noexcept { return benches_[bench].marks.get(); }
   /// The images that step `step` makes; null: it makes none, or they lie in the slot.

@@ -61,7 +61,7 @@ void OpenclUnit::stop() noexcept {
   thread_.join();
 }
 
-/// False: no bench is free, or no stack is there.
+/// Returns false when no bench is free, or no stack is there.
 bool OpenclUnit::start_next() noexcept {
   Stack* const stack = flying_ == flights_.size() ? nullptr : flow_.begin();
   if (stack == nullptr) return false;

@@ -94,9 +94,9 @@ class OpenclUnit final : public Unit, public Accumulating, public Adjusting, pub
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
 
-/// Which devices this machine has, or why there are none.
+/// Returns which devices this machine has, or why there are none.
 Available available();
-/// Those devices, with their memory; none without a library.
+/// Returns those devices, with their memory; none without a library.
 std::vector<UnitDevice> devices();
 
 }  // namespace rashpa::unit::opencl

@@ -229,7 +229,7 @@ bool StackWork::looked_at(std::size_t step, std::uint32_t bench, const Stack& st
          (step < steps_.learned || !steps_.only_learned(stack.images[image]));
 }
 
-/// The host's part of a step.
+/// Does the host's part of a step.
 void StackWork::settle_step(std::size_t step, std::uint32_t bench, Stack& stack) noexcept {
   const PlannedStep& planned = steps_.steps[step];
   const std::span<ImageBooks> books = memory_.books(bench);

@@ -43,7 +43,7 @@ class StackWork {
   /// by go_on(), in the order of the stacks: kernels keep what is added up from one to the next.
   bool settle(std::uint32_t bench, Stack& stack) noexcept;
   cl_int go_on(std::uint32_t bench, const Stack& stack) noexcept;
-  /// How many legs of the stack at `bench` have been put into the queues.
+  /// Returns how many legs of the stack at `bench` have been put into the queues.
   [[nodiscard]] std::size_t legs_begun(std::uint32_t bench) const noexcept { return flights_[bench].leg + 1; }
   /// The step of the device when that many legs of a stack have been put into its queues.
   [[nodiscard]] Busy busy(const StepWatch::Doing& doing, std::size_t legs) const {
@@ -81,7 +81,7 @@ class StackWork {
   void adopt(std::size_t step, kernel::LimitBytes& limits) noexcept { passes_.adopt(step, limits); }
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const { return passes_.failure(failed_in); }
   [[nodiscard]] std::string notice() const { return passes_.notice(); }
-  /// How long the compilers and the rest of the set-up took.
+  /// Returns how long the compilers and the rest of the set-up took.
   [[nodiscard]] std::int64_t ready_ns() const noexcept { return ready_ns_; }
   [[nodiscard]] bool in_place() const noexcept { return places_.in_place; }
 

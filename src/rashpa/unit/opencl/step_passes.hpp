@@ -37,7 +37,7 @@ class StepPasses {
   }
   /// The step that makes lists on the device; the number of steps: none does.
   [[nodiscard]] std::size_t lister() const noexcept { return lister_; }
-  /// Null: the step rides.
+  /// Returns the pass of a step; null when the step rides.
   [[nodiscard]] kernel::opencl::DevicePass* pass(std::size_t step) const noexcept { return passes_[step].get(); }
 
   /// Puts the device's part of step `seen.step` into the queue.

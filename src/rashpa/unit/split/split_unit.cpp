@@ -144,7 +144,7 @@ void SplitUnit::join(StackImage& image, std::uint32_t slot, std::uint32_t number
   }
 }
 
-/// False when the entries of all strips are more than the image's list has room for.
+/// Returns false when the entries of all strips are more than the image's list has room for.
 bool SplitUnit::join_lists(StackImage& image, std::uint32_t slot, std::uint32_t number) noexcept {
   const std::size_t place = (std::size_t{slot} * stack_ + number) * output_.list_capacity;
   const std::size_t value_bytes = pixel_bytes(output_.pixel);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How images are cut into strips, one for each member of a unit, and the counts that the members exchange.
+/// Strips into which images are cut, one for each member of a unit, and the counts that the members exchange.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

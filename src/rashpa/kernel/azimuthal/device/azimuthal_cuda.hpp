@@ -50,8 +50,8 @@ struct Found {
   std::uint32_t* pixels_done = nullptr;  ///< [image], by scatter
 };
 
-/// How pixels are scattered to bins in the shared memory of blocks; none fits: together = 0. Powers of 2: together,
-/// words, sets.
+/// Says how pixels are scattered to bins in the shared memory of blocks; none fits: together = 0. Powers of 2:
+/// together, words, sets.
 struct Scatter {
   std::uint32_t together = 0;  ///< images of a block
   std::uint32_t words = 0;     ///< of a bin: `words / together` for each image

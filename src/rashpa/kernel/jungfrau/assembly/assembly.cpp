@@ -18,7 +18,7 @@ constexpr bool wide_before(std::uint32_t at) noexcept { return at > 0 && at % kC
 constexpr bool wide_behind(std::uint32_t at, std::uint32_t whole) noexcept {
   return at % kChip == kChip - 1 && at + 1 < whole;
 }
-/// Where a column, or row, lies in the assembled module; the first and the last place that it fills.
+/// Returns where a column, or row, lies in the assembled module; the first and the last place that it fills.
 constexpr std::uint32_t spread(std::uint32_t at) noexcept { return at + at / kChip * 2; }
 constexpr std::uint32_t first_place(std::uint32_t at) noexcept { return spread(at) - (wide_before(at) ? 1 : 0); }
 constexpr std::uint32_t last_place(std::uint32_t at, std::uint32_t whole) noexcept {

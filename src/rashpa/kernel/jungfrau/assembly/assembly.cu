@@ -50,7 +50,7 @@ __device__ __forceinline__ T gathered(const T* from, std::uint32_t origin) {
   return share_of(share_of(value, origin >> kPixelBits & 3U), origin >> (kPixelBits + 2));
 }
 
-/// Where pixels come from is read once a stack.
+/// Gathers the assembled images. A pixel's source is read once a stack.
 template <typename T>
 __global__ void __launch_bounds__(kThreads) gather(const DeviceStack stack, const T* converted, std::size_t stride,
                                                    const std::uint32_t* origins, std::uint32_t pixels) {

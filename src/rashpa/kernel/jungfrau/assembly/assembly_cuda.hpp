@@ -17,7 +17,7 @@ class DeviceAssembly {
   /// Throws ConfigError when there are more pixels than it can name, ResourceError when the device has no memory.
   DeviceAssembly(const Assembly& assembly, Output output, const Setup& setup);
 
-  /// Where the images of a stack are converted to, stride() pixels apart.
+  /// Returns where the images of a stack are converted to, stride() pixels apart.
   [[nodiscard]] std::byte* converted(std::uint32_t bench) const noexcept { return converted_[bench].as<std::byte>(); }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
   /// Assembles all images that have work from there into DeviceStack::out.

@@ -17,7 +17,7 @@ namespace {
 constexpr float kLeastRms = 1e-6F;  // ADU: below, a pixel that does not move, as with 0
 constexpr std::size_t kBlock = 64;  // groups whose tables stay in the first-level caches
 
-/// Where the number of a pixel stands in its group's 64: even pixels, then odd ones.
+/// Returns where the number of a pixel stands in its group's 64: even pixels, then odd ones.
 constexpr std::size_t place_of(std::size_t pixel) noexcept {
   return pixel / kGroup * kGroup + pixel % 2 * (kGroup / 2) + pixel % kGroup / 2;
 }

@@ -18,8 +18,8 @@ namespace rashpa::kernel::jungfrau {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// True when the results of one vector of words are whole cache lines, which can be written past the caches in turn to
-/// several images.
+/// Returns true when the results of one vector of words are whole cache lines, which can be written past the caches in
+/// turn to several images.
 template <class T>
 constexpr bool whole_lines() {
 #if HWY_HAVE_SCALABLE

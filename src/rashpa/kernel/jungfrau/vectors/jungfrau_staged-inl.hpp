@@ -119,7 +119,7 @@ void finish(const Block& block, const Part& part, const Stage<float>& stage) {
   }
 }
 
-/// Where a G0 word can leave the int16 range, the second pass clamps: every vector goes there.
+/// Lists every vector: where a G0 word can leave the int16 range, the second pass clamps.
 template <class T>
 void list_all(const Block& block, Stage<T>& stage) {
   stage.switched.count = 0;

@@ -48,7 +48,7 @@ struct CudaSource::Impl {
   std::vector<std::unique_ptr<device::Pinning>> pinned;
   std::string how;
 
-  /// Where the device has what lies at `data`; null: it has no copy.
+  /// Returns where the device has what lies at `data`; null: it has no copy.
   [[nodiscard]] const std::byte* find(const std::byte* data) const noexcept {
     for (const Block& block : blocks) {
       if (data >= block.host.data() && data < block.host.data() + block.host.size()) {

@@ -24,7 +24,7 @@ class CudaSource {
   /// The device's work for one DTP, in a stream of its own. Keeps what it needs of this object, and `memory`. Throws
   /// ResourceError.
   [[nodiscard]] std::unique_ptr<CopyDevice> make(std::shared_ptr<const RemoteMemory> memory) const;
-  /// Where the frames are, in words.
+  /// Returns where the frames are, in words.
   [[nodiscard]] const std::string& how() const noexcept;
 
  private:

@@ -26,7 +26,7 @@ struct Written {
   std::uint32_t width = 0;
   std::uint32_t rows = 0;
 
-  /// False: not a byte of both is the same. True may be wrong.
+  /// Returns false when not a byte of both is the same. True may be wrong.
   [[nodiscard]] bool may_overlap(const Written& other) const noexcept;
 };
 

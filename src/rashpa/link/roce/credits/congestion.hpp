@@ -19,7 +19,7 @@ namespace rashpa::link::roce {
 inline constexpr std::uint8_t kFecn = 0x80;
 inline constexpr std::uint8_t kBecn = 0x40;
 
-/// True when `packet` (BTH … ICRC, which has been checked) is a congestion notification.
+/// Returns true when `packet` (BTH … ICRC, which has been checked) is a congestion notification.
 [[nodiscard]] bool is_congestion_notification(std::span<const std::byte> packet) noexcept;
 
 /// Makes the notifications of one queue pair, at most one per 50 µs, as RNICs do. Used by one thread.

@@ -43,8 +43,8 @@ class FrameIntake final : public Intake {
   std::vector<Datagram> datagrams_;
 };
 
-/// True when a message of a packet socket carries the tag of a VLAN, which is then another network's. Priority tags
-/// (VLAN 0) are taken off as the kernel does.
+/// Returns true when a message of a packet socket carries the tag of a VLAN, which is then another network's. Priority
+/// tags (VLAN 0) are taken off as the kernel does.
 [[nodiscard]] bool of_another_vlan(const msghdr& header) noexcept;
 
 }  // namespace rashpa::link::roce

@@ -11,8 +11,8 @@
 
 namespace rashpa::link::roce {
 
-/// Where one receiver thread's packets come in and its answers go out; the options choose the kind of sockets, here and
-/// nowhere else. Not movable: the intake points into it.
+/// Says where one receiver thread's packets come in and its answers go out; the options choose the kind of sockets,
+/// here and nowhere else. Not movable: the intake points into it.
 class ReceiverSocket {
  public:
   /// `share`: the thread's queue pairs. Throws ConfigError or ResourceError.
@@ -25,7 +25,7 @@ class ReceiverSocket {
   bool answer(std::span<const std::byte> packet, const wire::Address& to) noexcept;
   /// Many answers are sent from here.
   [[nodiscard]] int answer_fd() const noexcept { return udp_ ? udp_->fd() : frames_->fd(); }
-  /// How much of an answer's msg_name counts: a packet socket knows the way from the frame.
+  /// Returns how much of an answer's msg_name counts: a packet socket knows the way from the frame.
   [[nodiscard]] socklen_t name_bytes(const wire::Address& to) const noexcept { return udp_ ? to.bytes() : 0; }
   /// The port is 0 with v1.
   [[nodiscard]] const wire::Address& local() const noexcept { return local_; }

@@ -28,7 +28,7 @@ class UdpSocket {
   void set_buffers(std::uint32_t bytes) noexcept { set_socket_buffers(fd_, bytes); }
   /// Takes merged datagrams; false when the system cannot.
   bool enable_gro() noexcept;
-  /// True when the system can cut datagrams (UDP_SEGMENT).
+  /// Returns true when the system can cut datagrams (UDP_SEGMENT).
   [[nodiscard]] bool can_gso() const noexcept;
   /// Asks for the destination address of each datagram (sockets bound to a wildcard address).
   void enable_packet_info();

@@ -52,8 +52,8 @@ class RcRequester {
     headers_.event(event, packet);
     packet.opcode = wire::as_rc(packet.opcode);
   }
-  /// True when `bytes` more may be unacknowledged. One message is always allowed when nothing is. Credits say nothing
-  /// of bytes here.
+  /// Returns true when `bytes` more may be unacknowledged. One message is always allowed when nothing is. Credits say
+  /// nothing of bytes here.
   [[nodiscard]] bool open(std::uint64_t bytes, std::uint64_t /*known*/) const noexcept {
     const std::uint64_t flying = unacknowledged_bytes();
     return window_bytes_ == 0 || flying == 0 || flying + bytes <= window_bytes_;
@@ -84,7 +84,7 @@ class RcRequester {
     bool again = false;
   };
   [[nodiscard]] Next next(std::int64_t now) noexcept;
-  /// That one went to the batch.
+  /// Tells that the next packet went to the batch.
   void handed_over() noexcept;
   /// The batch is empty: nothing points to payload any more. Writes that are done by that: none.
   std::size_t batch_empty() noexcept {
@@ -106,7 +106,7 @@ class RcRequester {
   [[nodiscard]] bool in_error() const noexcept { return in_error_; }
   [[nodiscard]] std::uint64_t unacknowledged() const noexcept { return head_ - acknowledged_; }
   [[nodiscard]] std::uint64_t unacknowledged_bytes() const noexcept { return pushed_bytes_ - acknowledged_bytes_; }
-  /// True while packets remembered wait to be handed over.
+  /// Returns true while packets remembered wait to be handed over.
   [[nodiscard]] bool behind() const noexcept { return next_ != head_; }
   /// Packets that were still unacknowledged when the queue pair came in error.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }

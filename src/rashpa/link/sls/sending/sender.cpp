@@ -63,7 +63,7 @@ class MessageBatch {
     }
     ++count_;
   }
-  /// How many messages the kernel took; 0: errno says why.
+  /// Returns how many messages the kernel took; 0: errno says why.
   std::size_t send(int socket) noexcept {
     const int taken = sendmmsg(socket, messages_.data(), static_cast<unsigned>(count_), MSG_DONTWAIT);
     return taken > 0 ? static_cast<std::size_t>(taken) : 0;

@@ -32,7 +32,7 @@ __device__ Scalar& scalar_of(const Exchange& step, std::uint32_t number) {
   return step.scalars[std::size_t{number / width} * step.columns + step.first + number % width];
 }
 
-/// False when it does not come.
+/// Returns false when it does not come.
 __device__ bool wait_for(const Exchange& step, std::uint32_t member, std::uint32_t ticket) {
   constexpr unsigned kNapNs = 100;
   constexpr unsigned kLooks = 16;  // at the ticket, between looks whether it is over

@@ -7,7 +7,7 @@ namespace rashpa::unit::cuda {
 
 namespace {
 
-/// Where the boxes of each meeting begin, and where all of them end.
+/// Returns where the boxes of each meeting begin, and where all of them end.
 std::vector<std::size_t> firsts_of(const std::vector<std::size_t>& bytes, std::size_t boxes) {
   std::vector<std::size_t> firsts{0};
   for (const std::size_t one : bytes) firsts.push_back(firsts.back() + boxes * one);

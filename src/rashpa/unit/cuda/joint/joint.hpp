@@ -30,7 +30,7 @@ class Joint {
   [[nodiscard]] std::byte* images() const noexcept { return images_.as<std::byte>(); }
   [[nodiscard]] std::size_t image_bytes() const noexcept { return image_bytes_; }
 
-  /// Nobody waits any more, and nobody will.
+  /// Ends all waiting: nobody waits any more, and nobody will.
   void end() noexcept;
   [[nodiscard]] Over over() const noexcept {
     // acquire: a thread that sees the end sees all that the thread of `end()` did before it

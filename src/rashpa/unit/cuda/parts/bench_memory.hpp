@@ -32,7 +32,7 @@ class BenchMemory {
   [[nodiscard]] std::uint8_t* work(std::uint32_t bench) const noexcept {
     return benches_[bench].order.as<std::uint8_t>() + sizeof(Order);
   }
-  /// Null where images are not copied.
+  /// Returns null where images are not copied.
   [[nodiscard]] std::byte* raw(std::uint32_t bench) const noexcept { return benches_[bench].raw.as<std::byte>(); }
   /// The images that step `step` makes; null: it makes none.
   [[nodiscard]] std::byte* made(std::uint32_t bench, std::size_t step) const noexcept {
@@ -49,7 +49,7 @@ class BenchMemory {
   [[nodiscard]] std::uint32_t* blocks_done(std::uint32_t bench) const noexcept {
     return benches_[bench].blocks_done.as<std::uint32_t>();
   }
-  /// Null: pixels leave as they are, or none do.
+  /// Returns the encoder; null when pixels leave as they are, or none do.
   [[nodiscard]] kernel::bitshuffle_lz4::cuda::Encoder* encoder(std::uint32_t bench) const noexcept {
     return benches_[bench].encoder.get();
   }

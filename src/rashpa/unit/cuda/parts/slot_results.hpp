@@ -40,7 +40,7 @@ class SlotResults {
   /// The chunk of an accepted image, where the output is chunked.
   [[nodiscard]] std::span<const std::byte> chunk(std::uint32_t slot, std::uint32_t image) const noexcept;
 
-  /// Where the results of `slot` go: the half of a delivery that is the host's.
+  /// Tells where the results of `slot` go: the half of a delivery that is the host's.
   void address(std::uint32_t slot, Deliver& delivery) const noexcept;
   [[nodiscard]] kernel::bitshuffle_lz4::cuda::Chunks chunks(std::uint32_t slot) const noexcept;
 

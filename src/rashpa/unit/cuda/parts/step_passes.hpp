@@ -21,7 +21,7 @@ class StepPasses {
   /// Made while the device is the current one. Throws ConfigError when a kernel makes nothing for CUDA.
   StepPasses(const Steps& steps, const Layout& layout, std::uint32_t benches);
 
-  /// Null: the step rides.
+  /// Returns the pass of a step; null when the step rides.
   [[nodiscard]] kernel::cuda::DevicePass* pass(std::size_t step) const noexcept { return passes_[step].get(); }
   /// The step that makes lists; the number of steps: none does.
   [[nodiscard]] std::size_t lister() const noexcept { return lister_; }

@@ -23,7 +23,7 @@ struct ResidentClocks {
   long long taken = 0, read = 0, counted = 0, decided = 0, stored = 0;
 };
 
-/// How the resident kernel works; for measurements. The defaults were the best.
+/// Says how the resident kernel works; for measurements. The defaults were the best.
 struct ResidentOptions {
   std::uint32_t watchers = 8;
   bool even = true;                  ///< watchers ask at even distances
@@ -32,7 +32,7 @@ struct ResidentOptions {
   ResidentClocks* clocks = nullptr;  ///< in pinned memory
 };
 
-/// Why the resident kernel cannot run such a pipeline; empty when it can.
+/// Returns why the resident kernel cannot run such a pipeline; empty when it can.
 std::string resident_refusal(const Steps& steps, const Layout& layout);
 
 }  // namespace rashpa::unit::cuda

@@ -51,7 +51,7 @@ struct Kept {
     return device::place_of<kOutput>(threadIdx.x).first * kPixelBytes + half * (device::kWarpPixels / 2) * kPixelBytes;
   }
   static constexpr unsigned kPieces = kOutput == Output::kev ? 2 : 1;
-  /// Which of them lie in the image. Images are padded to whole pieces.
+  /// Returns which of them lie in the image. Images are padded to whole pieces.
   __device__ static bool is_in(std::uint32_t real, unsigned half) {
     return kOutput == Output::kev ? (real >> (4 * half) & 0xFU) != 0 : real != 0;
   }

@@ -34,7 +34,7 @@ struct Watched {
   long long epoch;             ///< clock64() when the first watcher asked
 };
 
-/// Where a warp puts the pixels of its run that are listed.
+/// Says where a warp puts the pixels of its run that are listed.
 struct RunRoom {
   std::uint8_t offset[device::kWarpPixels];  ///< in the run
   std::int16_t value[device::kWarpPixels];
@@ -175,7 +175,7 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
   }
 }
 
-/// Those that work: all blocks but the first.
+/// The blocks that work: all but the first.
 struct Team {
   const ResidentTask& task;
   Shared& shared;
