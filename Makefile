@@ -17,10 +17,11 @@ STRANGERS_S ?= 60
 PYTEST_ARGS ?=
 # Wheels are made for these and tried with each: this one, and those of `make pythons`.
 PYTHONS ?= $(BIN)/python $(wildcard build/pythons/3.*/usr/bin/python3.[0-9][0-9])
-# Tests at a time. Twice as many of Python as processors: they wait for nearly half of their time, for processes of their own.
+# Tests at a time. Twice as many as processors: those of Python wait for processes of their own, those of C++ for time-outs of links and runs.
 TEST_JOBS ?= 2
+CTEST_JOBS ?= $(shell expr 2 \* $(TEST_JOBS))
 PYTEST_JOBS ?= $(shell expr 2 \* $(TEST_JOBS))
-# In the order of conftest.py: the longest file first.
+# In the order of tests/seconds.json: the longest file first. PYTEST_ARGS=--store-seconds writes it.
 PYTEST = -m pytest --numprocesses $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder
 # Programs of tests/, and others that take seconds: all are part of `make test`, the first alone of `make test-system`.
 SYSTEM_TESTS := ^(chain|allocation|slow_disk|nth_failure|device_memory|card_chain|net)$$
@@ -109,14 +110,14 @@ test-demo:  ## `make demo` of the last commit as a new user types it: in a clone
 test: test-cpp test-python test-beamline  ## all tests
 
 test-cpp: build
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS)
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(CTEST_JOBS)
 
 test-quick: build  ## in 90 s on two cores: what neither lets a whole run pass nor takes long by itself
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS) -E '$(SYSTEM_TESTS)|$(LONG_TESTS)'
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(CTEST_JOBS) -E '$(SYSTEM_TESTS)|$(LONG_TESTS)'
 	$(BIN)/python $(PYTEST) -m 'not whole' python/tests $(PYTEST_ARGS)
 
 test-system: build build/.browser  ## whole chains: the tests of tests/
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS) -R '$(SYSTEM_TESTS)'
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(CTEST_JOBS) -R '$(SYSTEM_TESTS)'
 	$(BIN)/python $(PYTEST) tests $(PYTEST_ARGS)
 
 # Where it cannot be had, the tests that need it are skipped.

@@ -3,9 +3,10 @@
 
 import gc
 import importlib.util
+import json
 import os
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,53 +19,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent
 # Benches of rtl/ have a Python of their own, without rashpa.
 _HAS_RASHPA = importlib.util.find_spec("rashpa") is not None
-# Seconds of a worker that files take which take long: workers begin with the longest, so that none of them ends long after the rest. They decide the order
-# alone; the end of the tests names files that are missing here. 30: such a file, named and not yet
-# measured by itself.
-LONG = {
-    "tests/chaos/test_runs.py": 263,
-    "tests/files/test_hostile_hdf5.py": 244,
-    "python/tests/docs/test_pages.py": 214,
-    "tests/chain/test_groups.py": 133,
-    "python/tests/node/judge/test_judged_receivers.py": 125,
-    "tests/chain/test_examples.py": 119,
-    "tests/browser/test_image_tools.py": 116,
-    "tests/chain/test_overrun.py": 82,
-    "tests/browser/test_dashboard.py": 68,
-    "tests/chain/test_masks_of_stored_data.py": 64,
-    "tests/chain/test_calibration_of_any_dataset.py": 64,
-    "tests/files/test_books_of_commands.py": 60,
-    "python/tests/node/test_simulated_card.py": 60,
-    "python/tests/test_tutorials.py": 60,
-    "python/tests/cli/test_watchers.py": 52,
-    "tests/chain/test_reading_commands.py": 52,
-    "tests/chain/test_card_unit.py": 42,
-    "python/tests/cli/test_hostile_names.py": 41,
-    "tests/chain/test_group_losses.py": 40,
-    "python/tests/data/test_conformance.py": 39,
-    "python/tests/control/test_manager.py": 38,
-    "tests/chaos/test_checks.py": 38,
-    "tests/chain/test_limits.py": 36,
-    "python/tests/node/judge/test_judged_senders.py": 36,
-    "python/tests/control/test_attach.py": 34,
-    "python/tests/data/test_meaning_of_arrays.py": 32,
-    "python/tests/node/test_strangers.py": 31,
-    "tests/chain/test_nodes.py": 30,
-    "tests/chain/test_accumulated_runs.py": 30,
-    "python/tests/cli/test_check_and_run.py": 30,
-    "python/tests/cli/test_hanging_code.py": 30,
-    "python/tests/node/test_http_interface.py": 30,
-    "python/tests/node/test_http_answers.py": 30,
-    "python/tests/control/test_manager_claims.py": 30,
-    "python/tests/cli/test_entry.py": 30,
-    "python/tests/cli/test_run.py": 30,
-    "tests/browser/test_report.py": 30,
-    "python/tests/testing/test_prepared_python.py": 30,
-    "tests/chain/test_four_modules.py": 30,
-    "python/tests/control/test_manager_emulators.py": 29,
-    "python/tests/dashboard/test_gate.py": 28,
-}
-_LONG_S = 30
+# Seconds that a worker has for files which take long: workers begin with the longest, so that none of them ends long after the rest. They decide the order
+# alone. `--store-seconds` writes those of its run, for files that it has run whole.
+SECONDS = ROOT / "tests" / "seconds.json"
+_LONG_S = 5
 
 # Hundreds of processes import what one of them has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -79,10 +37,23 @@ def pytest_configure() -> None:
         prepared_python.install()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that stores the seconds of files."""
+    parser.addoption(
+        "--store-seconds", action="store_true", help="write the seconds of long files to tests/seconds.json"
+    )
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of long files first; with `--dist loadfile --no-loadscope-reorder` workers take files in this order."""
-    items.sort(key=lambda item: -LONG.get(str(item.path.relative_to(ROOT)), 0))
+    long = _stored_seconds()
+    items.sort(key=lambda item: -long.get(str(item.path.relative_to(ROOT)), 0))
+
+
+def _stored_seconds() -> dict[str, int]:
+    seconds: dict[str, int] = json.loads(SECONDS.read_text(encoding="utf-8"))
+    return seconds
 
 
 def pytest_collection_finish() -> None:
@@ -92,14 +63,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name long files that `LONG` lacks."""
-    seconds: Counter[str] = Counter()
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Store the seconds of this run's files beside those of files that it has not run, where that was asked for."""
+    if not config.getoption("--store-seconds"):
+        return
+    seconds: dict[str, float] = defaultdict(float)
     for report in (one for reports in terminalreporter.stats.values() for one in reports):
         seconds[getattr(report, "nodeid", "").partition("::")[0]] += getattr(report, "duration", 0.0)
-    missing = [f"{name} {taken:.0f} s" for name, taken in seconds.most_common() if taken > _LONG_S and name not in LONG]
-    if missing:
-        terminalreporter.write_line(f"long files that conftest.LONG lacks: {', '.join(missing)}")
+    stored = {name: float(took) for name, took in _stored_seconds().items() if (ROOT / name).is_file()}
+    known = stored | seconds
+    long = {name: round(took) for name, took in known.items() if name and round(took) >= _LONG_S}
+    ordered = dict(sorted(long.items(), key=lambda one: (-one[1], one[0])))
+    SECONDS.write_text(json.dumps(ordered, indent=2) + "\n", encoding="utf-8")
 
 
 @pytest.fixture

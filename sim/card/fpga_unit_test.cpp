@@ -170,8 +170,9 @@ TEST_P(FpgaUnitOf, stopped_in_every_state_it_gives_stacks_back_and_the_next_unit
     const auto began = std::chrono::steady_clock::now();
     std::this_thread::sleep_until(began + std::chrono::microseconds(500) * step);  // wait: any moment
     bench.unit->stop();
-    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
+    // What waits for a silent card fails behind its patience and says so; the bound is for one that never ends.
     EXPECT_EQ(bench.unit->error(), "");
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(60));
     for (Stack& stack : bench.ring.all) {
       ASSERT_EQ(bench.unit->take(), &stack);
       for (const StackImage& image : stack.view()) {
