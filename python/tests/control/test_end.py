@@ -295,10 +295,10 @@ def came(plan: Plan, receiver: str, images: dict[int, tuple[int, int, int]]) -> 
 def test_images_have_come_up_to_the_latest_frame_of_any_buffer(
     tmp_path: Path, images: dict[str, tuple[int, int, int]], full: int, third: int
 ) -> None:
-    plan = foreign_plan(tmp_path)
+    plan = plan_of(tmp_path)  # with two DTPs of each buffer
     of = {buffer.section.name: buffer for buffer in plan.buffers}
     known = {of[name].dtps[-1].id: counts for name, counts in images.items()}  # of one of its DTPs
-    heard = [came(plan, "one", known), came(plan, "other", known), Status(node="x", role="receiver", state="idle")]
+    heard = [came(plan, "one", known), Status(node="x", role="receiver", state="idle")]
     assert images_come(plan, heard) == {
         **{dtp.id: full for dtp in of["full"].dtps},
         **{dtp.id: third for dtp in of["third"].dtps},

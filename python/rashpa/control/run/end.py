@@ -73,7 +73,7 @@ def images_come(plan: Plan, statuses: Iterable[Status]) -> dict[int, int]:
     """Return the images of each DTP up to the latest frame of which any DTP has one."""
     buffers = [buffer for status in statuses if status.destination for buffer in status.destination.buffers]
     come = {dtp.id: dtp.complete + dtp.partial + dtp.missing for buffer in buffers for dtp in buffer.dtps}
-    last = {one.section.name: max((come.get(dtp.id, 0) for dtp in one.dtps), default=0) for one in plan.buffers}
+    last = {one.section.name: max(come.get(dtp.id, 0) for dtp in one.dtps) for one in plan.buffers}
     frames = max(
         (one.frame_of(last[one.section.name] - 1) + 1 for one in plan.buffers if last[one.section.name]), default=0
     )

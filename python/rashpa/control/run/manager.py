@@ -162,7 +162,7 @@ class Manager:
     async def _fail(self, error: Exception) -> None:
         """End the run when the manager cannot go on: a limit of its process, or a bug."""
         if limit := limit_behind(error) or limit_behind(MemoryError()):  # at which errors are of all kinds
-            why = f"{error or type(error).__name__}; {limit}; raise that limit"
+            why = f"{str(error) or type(error).__name__}; {limit}; raise that limit"
         else:
             _log.error("the manager has failed", exc_info=error)
             why = f"{type(error).__name__}: {error}; please report it"
