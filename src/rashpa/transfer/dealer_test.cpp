@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "rashpa/core/error.hpp"
@@ -205,6 +206,7 @@ TEST(Dealer, a_member_that_joins_is_fed_when_ordered_and_takes_its_share) {
   EXPECT_EQ(farm.dealer.status().members[3].dealt, 0U);
   EXPECT_EQ(farm.dealer.status().members[3].state, MemberState::held);
   EXPECT_EQ(farm.dealer.find("late"), 3U);
+  EXPECT_EQ(farm.dealer.find("a"), 0U);
   farm.dealer.feed(3, true);
   farm.rounds(4000);
   EXPECT_TRUE(farm.dealer.settled());
@@ -287,7 +289,59 @@ TEST(Dealer, of_a_step_that_takes_long_what_is_beyond_a_quarter_of_the_response_
   EXPECT_EQ(farm.dealer.status().members[0].silent_ns, 125 * kMs);
 }
 
+TEST(Dealer, nobody_is_left_when_nobody_was_fed_for_so_long_however_long_it_ran_before) {
+  DealerConfig patient = config(100'000, 2);
+  patient.patience_ns = 2000 * kMs;
+  Farm farm(patient);
+  farm.now = 10'000 * kMs;  // of a clock that began long ago
+  farm.dealer.begin(farm.now);
+  for (std::size_t m = 0; m < 2; ++m) farm.dealer.feed(m, false);
+  farm.rounds(2000);
+  EXPECT_FALSE(farm.dealer.failed()) << "they are held, and may be fed again";
+  for (std::size_t m = 0; m < 2; ++m) farm.dealer.feed(m, true);
+  farm.rounds(3000);
+  for (std::size_t m = 0; m < 2; ++m) farm.dealer.feed(m, false);
+  farm.rounds(2000);
+  EXPECT_FALSE(farm.dealer.failed()) << "it counts from when one was fed";
+  farm.round();
+  EXPECT_TRUE(farm.dealer.failed());
+}
+
+TEST(Dealer, bytes_that_were_answered_are_open_no_more) {
+  DealerConfig slow = config(1000);
+  slow.rate_hz = 10;
+  for (MemberConfig& member : slow.members) member.stack = member.slots = 8;
+  Farm farm(slow);
+  farm.rounds(150);
+  const std::size_t current = farm.members[0].sent != 0 ? 0 : farm.members[1].sent != 0 ? 1 : 2;
+  farm.dealer.hold(0);  // nothing more comes
+  farm.dealer.port(current, 0).report(8, 2, {.had = 4096, .open = 4096}, farm.now);
+  farm.dealer.port(current, 0).report(8, 2, {.had = 4096, .open = 0}, farm.now);
+  for (int i = 0; i < 300; ++i) farm.dealer.step(farm.now += kMs);
+  EXPECT_EQ(farm.dealer.status().members[current].lates, 0U);
+}
+
+TEST(Dealer, what_is_to_be_dealt_again_is_not_settled) {
+  Farm farm(config(101));
+  farm.rounds(60);
+  ASSERT_TRUE(farm.dealer.settled());
+  const auto open = std::find_if(farm.members.begin(), farm.members.end(), [](const auto& member) {
+    return member.done < member.sent;  // its last stack is not full
+  });
+  ASSERT_NE(open, farm.members.end());
+  farm.dealer.eject(static_cast<std::size_t>(open - farm.members.begin()), open->done);
+  EXPECT_FALSE(farm.dealer.settled()) << "at once, whoever asks";
+  farm.rounds(10);
+  EXPECT_TRUE(farm.dealer.settled());
+}
+
 TEST(Dealer, says_when_its_next_step_is_due) {
+  DealerConfig slow = config(30);
+  slow.rate_hz = 0.5;
+  Farm seldom(slow);
+  seldom.round();
+  EXPECT_EQ(seldom.dealer.step(seldom.now), 2000 * kMs);
+
   DealerConfig paced = config(30);
   paced.rate_hz = 1000;
   Farm farm(paced);
