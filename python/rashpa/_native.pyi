@@ -799,7 +799,7 @@ class Receiver:
     def first(
         self, buffer: int, what: str
     ) -> dict[str, Any] | None: ...  # of the run, "vetoed" or "partial"; as preview
-    def adjust(self, buffer: int, step: int, with_: Kernel) -> int: ...
+    def adjust(self, buffer: int, step: int, values: dict[str, Any]) -> int: ...
 
 def crc32c(data: bytes) -> int:
     """CRC32C (Castagnoli)."""

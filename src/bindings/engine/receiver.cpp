@@ -344,10 +344,12 @@ void bind_receiver(nb::module_& m) {
       .def("hold_deadlines", &Receiver::hold_deadlines, "held"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "adjust",
-          [](Receiver& engine, std::size_t buffer, std::size_t step, const ConfiguredKernel& with) {
-            return engine.adjust(buffer, step, with.step);
+          [](Receiver& engine, std::size_t buffer, std::size_t step, const nb::dict& values) {
+            const NamedValues named = values_of("kernel", values);
+            const nb::gil_scoped_release release;
+            return engine.adjust(buffer, step, named);
           },
-          "buffer"_a, "step"_a, "with_"_a, nb::call_guard<nb::gil_scoped_release>())
+          "buffer"_a, "step"_a, "values"_a)
       .def(
           "finish",
           [](Receiver& engine, const std::vector<std::pair<std::uint32_t, std::uint64_t>>& told) {

@@ -292,8 +292,14 @@ void Receiver::start() {
 
 void Receiver::hold_deadlines(bool held) noexcept { scheduler_->hold_deadlines(held); }
 
-std::uint64_t Receiver::adjust(std::size_t buffer, std::size_t step, const kernel::StepOf& with) {
+std::uint64_t Receiver::adjust(std::size_t buffer, std::size_t step, const NamedValues& values) {
   const Buffer& one = at(buffer);
+  const std::vector<kernel::StepOf>& kernels = config_.buffers[buffer].pipeline.kernels;
+  if (step >= kernels.size()) {
+    throw ConfigError(fmt::format("receiver: buffer {}: there is no step {}; it has {}", one.lane->config().name, step,
+                                  kernels.size()));
+  }
+  const kernel::StepOf with = kernels[step]->with(values);
   const std::uint64_t first = unit::adjust(*one.unit, step, with) * one.lane->config().stack;
   const std::uint64_t images = one.lane->images();
   if (state_.load() == State::stopped || (one.lane->end_known() && first >= images)) {

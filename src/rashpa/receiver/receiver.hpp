@@ -89,10 +89,10 @@ class Receiver {
   /// Lets no deadline of an image pass while `held`: its sources are told to pause, one after the other. Any thread; it
   /// ends with finish() at the latest.
   void hold_deadlines(bool held) noexcept;
-  /// Gives step `step` of a buffer's pipeline the limits of `with`, the same kernel with other limits. Returns the
+  /// Gives step `step` of a buffer's pipeline the limits among `values`, which has all of its parameters. Returns the
   /// index of the first image that is decided by them; all before it are decided by those that were. Throws
   /// ConfigError, or StateError when no image is left or the unit cannot. Any thread.
-  std::uint64_t adjust(std::size_t buffer, std::size_t step, const kernel::StepOf& with);
+  std::uint64_t adjust(std::size_t buffer, std::size_t step, const NamedValues& values);
   /// Expects nothing more: open images are closed when their deadline has passed. `ends`: for DTPs of buffers that
   /// learn their ends, the last images of their sources; the largest of a buffer's DTPs is its end. A buffer without
   /// one ends with its last arrived image. The first call counts. Throws ConfigError for a DTP that it has not.

@@ -26,9 +26,9 @@ from rashpa.node.engine.native_receiver import (
     master_of,
     masters_of,
     missing_folders_of,
-    native_kernel_of,
     prefixes_of,
     receiver_config,
+    values_of,
 )
 from rashpa.node.engine.native_status import buffer_status, counts_of
 from rashpa.node.engine.output_files import OlderFiles, release_output
@@ -137,7 +137,7 @@ class NativeDestination:
 
         def give(kernel: Kernel) -> int:
             with native_errors():
-                return self._engine.adjust(position, step, native_kernel_of(kernel))
+                return self._engine.adjust(position, step, values_of(kernel))
 
         self._limits[position].change(order, give)
 

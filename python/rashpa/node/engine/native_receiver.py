@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,11 +197,9 @@ def masked_from(buffer: telegram.Buffer) -> int | None:
     return first_looking(buffer.kernels) if buffer.bad else None
 
 
-def native_kernel_of(kernel: Kernel) -> _native.Kernel:
-    """Return a kernel that needs neither calibration nor arrays, as those with limits that change."""
-    return _native.Kernel(
-        kernel.name, {name: value for name, value in parameters_of(kernel).items() if value is not None}
-    )
+def values_of(kernel: Kernel) -> dict[str, Any]:
+    """Return the parameters of a kernel in the form that the native part takes."""
+    return {name: value for name, value in parameters_of(kernel).items() if value is not None}
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
@@ -310,7 +309,7 @@ def _kernel(kernel: Kernel, calibration: _native.Calibration | None, image: Imag
         return _native.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters), kernel.check)
     if isinstance(kernel, PythonKernel):
         return _python_kernel(kernel, folders)
-    values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
+    values = values_of(kernel)
     try:
         arrays = given_arrays(kernel.name, values, image)
     except GivenError as error:

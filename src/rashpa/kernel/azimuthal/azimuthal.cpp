@@ -193,8 +193,7 @@ void Ring::judge(const double* profile, std::size_t bins, Finding& finding) cons
   }
   const double mean = signal / norm;
   finding.scalars[0] = Scalar::of_real(mean);
-  if (min_intensity > 0 && !(mean >= min_intensity)) finding.verdict = 1;
-  if (max_intensity > 0 && mean > max_intensity) finding.verdict = 2;
+  finding.verdict = limits.verdict(mean);
 }
 
 }  // namespace rashpa::kernel::azimuthal

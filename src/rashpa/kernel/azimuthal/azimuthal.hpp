@@ -169,13 +169,23 @@ void add_reals(const Prepared& prepared, const void* image, PixelFormat format, 
 inline constexpr std::size_t kArrays = 4;
 void finish(const Prepared& prepared, const Sums& sums, double* profile) noexcept;
 
+/// The limits of the verdict on the mean of a ring; NaN where no pixel of it is there.
+struct Limits {
+  double min_intensity = 0;  ///< 0: any
+  double max_intensity = 0;  ///< 0: any
+  /// 0: kept; 1, 2: the reason.
+  [[nodiscard]] constexpr std::uint8_t verdict(double mean) const noexcept {
+    if (max_intensity > 0 && mean > max_intensity) return 2;
+    return min_intensity > 0 && !(mean >= min_intensity) ? 1 : 0;
+  }
+};
+
 /// The ring that is judged: radial bins [first, last).
 struct Ring {
   std::size_t first = 0;
   std::size_t last = 0;
-  std::size_t radial = 0;    ///< bins of a row
-  double min_intensity = 0;  ///< 0: any
-  double max_intensity = 0;  ///< 0: any
+  std::size_t radial = 0;  ///< bins of a row
+  Limits limits{};
   /// Column and verdict of a profile of `bins` bins.
   void judge(const double* profile, std::size_t bins, Finding& finding) const noexcept;
 };

@@ -82,8 +82,10 @@ const Parameters<Settings>& parameters() {
                &Settings::ring_min)
           .add(P{.name = "ring_max", .doc = "of the ring that is judged, in radial_unit; both 0: all", .least = 0},
                &Settings::ring_max)
-          .add(P{.name = "min_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::min_intensity)
-          .add(P{.name = "max_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::max_intensity)
+          .add(P{.name = "min_intensity", .doc = "mean of the ring; 0: any", .least = 0, .live = true},
+               &Settings::min_intensity)
+          .add(P{.name = "max_intensity", .doc = "mean of the ring; 0: any", .least = 0, .live = true},
+               &Settings::max_intensity)
           .add(P{.name = "added",
                  .doc = "profiles summed over images. accepted: those that the pipeline accepts; reached: all that the "
                         "kernels before it let through",
@@ -170,7 +172,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-class Pass final : public CpuPass {
+class Pass final : public CpuPass, public Limited {
  public:
   Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
        const Setup& setup)
@@ -224,6 +226,7 @@ class Pass final : public CpuPass {
                 std::size_t last) noexcept override {
     if (summed_) summed_->conclude(to, first, last);
   }
+  void adopt(LimitBytes& limits) noexcept override { ring_.limits = limits_in<Limits>(limits); }
 
  private:
   /// Joins the workers' sums, once a stack, and skips empty ones.
@@ -278,7 +281,13 @@ Config without_arrays(const Config& config) {
           .window = config.window};
 }
 
-class Azimuthal final : public Step, public Profiling, public Accumulating, public Joinable {
+void check(const Limits& limits) {
+  if (limits.max_intensity > 0 && limits.min_intensity > limits.max_intensity) {
+    throw ConfigError("kernel azimuthal: max_intensity: is below min_intensity; no image would be kept");
+  }
+}
+
+class Azimuthal final : public Step, public Adjustable, public Profiling, public Accumulating, public Joinable {
  public:
   explicit Azimuthal(const Config& config)
       : config_(without_arrays(config)), prepared_(std::make_shared<Prepared>(config)) {
@@ -329,6 +338,19 @@ class Azimuthal final : public Step, public Profiling, public Accumulating, publ
     part->written_ = ProfileSums::Written::parts;
     return std::make_unique<ProfileJoin>(std::move(part), prepared_->bins());
   }
+  [[nodiscard]] LimitBytes limits(const Setup& /*setup*/) const override {
+    const Limits limits = ring().limits;
+    return limit_bytes(std::span(&limits, 1));
+  }
+  /// Shares the arrays.
+  [[nodiscard]] std::shared_ptr<const Step> with(const NamedValues& values) const override {
+    const Settings settings = parameters().read(values);
+    auto other = std::make_shared<Azimuthal>(*this);
+    other->config_.min_intensity = settings.min_intensity;
+    other->config_.max_intensity = settings.max_intensity;
+    check(other->ring().limits);
+    return other;
+  }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(prepared_, ring(), summed(), setup);
   }
@@ -346,7 +368,7 @@ class Azimuthal final : public Step, public Profiling, public Accumulating, publ
 
  private:
   [[nodiscard]] Ring ring() const noexcept {
-    return {first_, last_, config_.radial_axis.size(), config_.min_intensity, config_.max_intensity};
+    return {first_, last_, config_.radial_axis.size(), {config_.min_intensity, config_.max_intensity}};
   }
   [[nodiscard]] bool parts() const noexcept { return written_ == ProfileSums::Written::parts; }
   [[nodiscard]] std::optional<ProfileSums> summed() const {
@@ -380,9 +402,7 @@ class AzimuthalKernel final : public Kernel {
     if (settings.ring_min > settings.ring_max) {
       throw ConfigError("kernel azimuthal: ring_max: is below ring_min; they are the bounds of one ring");
     }
-    if (settings.max_intensity > 0 && settings.min_intensity > settings.max_intensity) {
-      throw ConfigError("kernel azimuthal: max_intensity: is below min_intensity; no image would be kept");
-    }
+    check(Limits{settings.min_intensity, settings.max_intensity});
     return step_of(Config{.errors = settings.errors,
                           .radial_axis = numbers("radial_axis", double{}),
                           .azimuthal_axis = numbers("azimuthal_axis", double{}),

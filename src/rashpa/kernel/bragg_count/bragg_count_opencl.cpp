@@ -19,7 +19,7 @@ using memory::opencl::Device;
 
 constexpr std::uint32_t kTile = 16384;
 
-class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::Limited {
+class Pass final : public kernel::opencl::DevicePass, public Limited {
  public:
   Pass(const CountTap& tap, const Setup& setup, const Device& device)
       : pixels_(static_cast<std::uint32_t>(setup.shape.pixels())),

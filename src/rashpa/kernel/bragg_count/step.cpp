@@ -67,7 +67,7 @@ class Pass final : public CpuPass, public Limited {
     finding.scalars[0] = Scalar::of_count(sum);
     finding.verdict = tap_.verdict(sum);
   }
-  void adopt(Limited& other) noexcept override { tap_ = static_cast<Pass&>(other).tap_; }
+  void adopt(LimitBytes& limits) noexcept override { tap_ = limits_in<CountTap>(limits); }
 
  private:
   std::int32_t threshold_;
@@ -97,6 +97,9 @@ class BraggCount final : public Step, public Adjustable, public Counting, public
   [[nodiscard]] LimitBytes limits(const Setup& /*setup*/) const override {
     const CountTap tap = *count_tap();
     return limit_bytes(std::span(&tap, 1));
+  }
+  [[nodiscard]] std::shared_ptr<const Step> with(const NamedValues& values) const override {
+    return step_of(parameters().read(values));
   }
 #ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(

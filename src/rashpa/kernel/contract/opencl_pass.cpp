@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-#include <type_traits>
-
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::kernel {
@@ -89,10 +86,7 @@ SettleCounts::SettleCounts(const Device& device, const CountTap& tap)
       of_tiles_(program_, "settle_tiles"),
       of_books_(program_, "settle_books") {}
 
-void SettleCounts::adopt(const LimitBytes& limits) noexcept {
-  static_assert(std::is_trivially_copyable_v<CountTap>);
-  std::memcpy(&tap_, limits.data(), sizeof(tap_));
-}
+void SettleCounts::adopt(const LimitBytes& limits) noexcept { tap_ = limits_in<CountTap>(limits); }
 
 cl_int SettleCounts::enqueue(const DeviceStack& stack, cl_mem tile_counts, std::uint32_t tiles,
                              cl_command_queue queue) const noexcept {

@@ -104,15 +104,6 @@ class DevicePass {
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
-/// A pass with limits that may change between two stacks.
-class Limited {
- public:
-  virtual ~Limited() = default;
-  /// Takes limits of its kernel, and may give its own in return: for every enqueue() and settle() from now on, and none
-  /// before. Does not allocate.
-  virtual void adopt(LimitBytes& limits) noexcept = 0;
-};
-
 /// A pass of a step that accumulates on the host.
 class HostAdding {
  public:

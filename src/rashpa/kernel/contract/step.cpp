@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/contract/step.hpp"
 
+#include <fmt/format.h>
+
 #include "rashpa/core/ability.hpp"
+#include "rashpa/core/error.hpp"
 #include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/contract/opencl_pass.hpp"
 
@@ -39,6 +42,15 @@ std::optional<LimitBytes> Step::limits(const Setup& setup) const {
   const auto* const one = able<const Adjustable>(*this);
   if (one == nullptr) return {};
   return one->limits(setup);
+}
+
+std::shared_ptr<const Step> Step::with(const NamedValues& values) const {
+  const auto* const one = able<const Adjustable>(*this);
+  if (one == nullptr) {
+    throw ConfigError(fmt::format("kernel {}: its limits are fixed from the start of a run on; start another run",
+                                  declaration().name));
+  }
+  return one->with(values);
 }
 
 std::optional<std::int32_t> Step::mark_tap() const {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -186,16 +187,7 @@ class CpuPass {
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
-/// A pass with limits that may change between two stacks.
-class Limited {
- public:
-  virtual ~Limited() = default;
-  /// Takes the limits of `other`, a pass of the same step with other limits, which may get its own in return. The
-  /// thread of finish(), between two stacks. Does not allocate.
-  virtual void adopt(Limited& other) noexcept = 0;
-};
-
-/// The limits of a step as its passes on devices take them: an object of its kernel, byte by byte, aligned to 16.
+/// The limits of a step as its passes take them: an object of its kernel, byte by byte, aligned to 16.
 using LimitBytes = std::vector<std::byte>;
 template <typename T>
 LimitBytes limit_bytes(std::span<const T> limits) {
@@ -203,6 +195,23 @@ LimitBytes limit_bytes(std::span<const T> limits) {
   const auto bytes = std::as_bytes(limits);
   return {bytes.begin(), bytes.end()};
 }
+/// The object in them.
+template <typename T>
+T limits_in(const LimitBytes& bytes) noexcept {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T limits;
+  std::memcpy(&limits, bytes.data(), sizeof(limits));
+  return limits;
+}
+
+/// A pass with limits that may change between two stacks.
+class Limited {
+ public:
+  virtual ~Limited() = default;
+  /// Takes limits of its kernel, and may give its own in return: for all work from now on, and none before. The thread
+  /// that works with the pass. Does not allocate.
+  virtual void adopt(LimitBytes& limits) noexcept = 0;
+};
 
 /// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
 /// `most`, its first and second reason say below and above. Any unit can do it from Tap::count.
@@ -264,6 +273,7 @@ class Step {
   [[nodiscard]] bool enqueued_each_time() const noexcept;                                            ///< false
   [[nodiscard]] std::optional<FpgaTables> on_fpga() const;                                           ///< none
   [[nodiscard]] std::optional<LimitBytes> limits(const Setup& setup) const;                          ///< none
+  [[nodiscard]] std::shared_ptr<const Step> with(const NamedValues& values) const;                   ///< throws
 };
 
 /// A step that works on the columns of the steps before it.
@@ -297,12 +307,15 @@ class Counting {
   [[nodiscard]] virtual std::optional<CountTap> count_tap() const = 0;
 };
 
-/// A step whose limits may change while a device works with it.
+/// A step whose limits may change while a unit works with it.
 class Adjustable {
  public:
   virtual ~Adjustable() = default;
   /// Returns the limits of a pass with that set-up. A step that is a count has its CountTap. Throws ConfigError.
   [[nodiscard]] virtual LimitBytes limits(const Setup& setup) const = 0;
+  /// Makes the same step with the live parameters of `values`, which has all parameters. Throws ConfigError that names
+  /// the parameter.
+  [[nodiscard]] virtual std::shared_ptr<const Step> with(const NamedValues& values) const = 0;
 };
 
 /// A step that looks at marked pixels alone.

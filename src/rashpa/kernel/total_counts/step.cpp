@@ -80,7 +80,7 @@ class Pass final : public CpuPass, public Limited {
     finding.scalars[1] = Scalar::of_count(sum.masked);
     finding.verdict = limits_.verdict(sum);
   }
-  void adopt(Limited& other) noexcept override { limits_ = static_cast<Pass&>(other).limits_; }
+  void adopt(LimitBytes& limits) noexcept override { limits_ = limits_in<Limits>(limits); }
 
  private:
   static void add(Totals& to, const Totals& more) noexcept {
@@ -111,6 +111,9 @@ class TotalCounts final : public Step, public Adjustable, public Splitting {
   [[nodiscard]] LimitBytes limits(const Setup& setup) const override {
     const Limits limits = limits_of(config_, setup.shape.pixels());
     return limit_bytes(std::span(&limits, 1));
+  }
+  [[nodiscard]] std::shared_ptr<const Step> with(const NamedValues& values) const override {
+    return step_of(parameters().read(values));
   }
 #ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(

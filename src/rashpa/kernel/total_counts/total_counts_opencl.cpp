@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <vector>
 
 #include "rashpa/kernel/photons/photons.hpp"
@@ -27,7 +26,7 @@ std::string macros_of(const Setup& setup) {
          fmt::format(" -D TILE={} -D SUM={}", kTile, small ? "int" : "long");
 }
 
-class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::Limited {
+class Pass final : public kernel::opencl::DevicePass, public Limited {
  public:
   Pass(const Config& config, const Setup& setup, const Device& device)
       : limits_(limits_of(config, setup.shape.pixels())),
@@ -56,7 +55,7 @@ class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::Lim
     return settle_.run(queue, stack.count, 1, group_, stack.books, sums, masked, tiles_, stack.step, stack.first_column,
                        cl_long{limits_.least}, cl_long{limits_.most}, limits_.masked);
   }
-  void adopt(LimitBytes& limits) noexcept override { std::memcpy(&limits_, limits.data(), sizeof(limits_)); }
+  void adopt(LimitBytes& limits) noexcept override { limits_ = limits_in<Limits>(limits); }
 
  private:
   Limits limits_;

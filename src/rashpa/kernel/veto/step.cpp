@@ -66,24 +66,27 @@ void check(const Config& config) {
   }
 }
 
+/// Numbers of images are on the host, where rules look at them. `limits`: the operations of a rule.
+void judge(const LimitBytes& limits, Finding& finding) noexcept {
+  const auto* const operations = reinterpret_cast<const Operation*>(limits.data());
+  finding.verdict = holds(operations, limits.size() / sizeof(Operation), finding.before) ? 0 : 1;
+}
+
 class Pass final : public CpuPass, public Limited {
  public:
-  Pass(const Config& config, const Setup& setup) : rule_(with_key([&] { return Rule(config.keep, setup.before); })) {}
+  explicit Pass(LimitBytes limits) : limits_(std::move(limits)) {}
   void begin(std::size_t /*items*/) noexcept override {}
   void run(unsigned /*worker*/, const Items& /*items*/, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
   }
-  void finish(std::size_t /*item*/, Finding& finding) noexcept override {
-    finding.verdict = rule_.holds(finding.before) ? 0 : 1;
-  }
-  void adopt(Limited& other) noexcept override { std::swap(rule_, static_cast<Pass&>(other).rule_); }
+  void finish(std::size_t /*item*/, Finding& finding) noexcept override { judge(limits_, finding); }
+  void adopt(LimitBytes& limits) noexcept override { limits_.swap(limits); }
 
  private:
-  Rule rule_;
+  LimitBytes limits_;
 };
 
 #ifdef RASHPA_HAVE_OPENCL
-/// Numbers of images are on the host, where rules look at them.
-class DevicePass final : public opencl::DevicePass, public opencl::Limited {
+class DevicePass final : public opencl::DevicePass, public Limited {
  public:
   explicit DevicePass(LimitBytes limits) : limits_(std::move(limits)) {}
   [[nodiscard]] Where where() const noexcept override { return Where::host; }
@@ -92,13 +95,12 @@ class DevicePass final : public opencl::DevicePass, public opencl::Limited {
     return CL_SUCCESS;
   }
   void settle(const opencl::HostItem& /*item*/, Finding& finding) noexcept override {
-    const auto* const operations = reinterpret_cast<const Operation*>(limits_.data());
-    finding.verdict = holds(operations, limits_.size() / sizeof(Operation), finding.before) ? 0 : 1;
+    judge(limits_, finding);
   }
   void adopt(LimitBytes& limits) noexcept override { limits_.swap(limits); }
 
  private:
-  LimitBytes limits_;  // operations of a rule
+  LimitBytes limits_;
 };
 #endif
 
@@ -120,8 +122,11 @@ class Veto final : public Step, public Adjustable, public ColumnReading, public 
     const Rule rule = with_key([&] { return Rule(config_.keep, setup.before); });
     return limit_bytes(std::span<const Operation>(rule.operations()));
   }
+  [[nodiscard]] std::shared_ptr<const Step> with(const NamedValues& values) const override {
+    return step_of(parameters().read(values));
+  }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
-    return std::make_unique<Pass>(config_, setup);
+    return std::make_unique<Pass>(limits(setup));
   }
 #ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,

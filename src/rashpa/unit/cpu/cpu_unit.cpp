@@ -204,24 +204,18 @@ void CpuUnit::work_off() noexcept {
 }
 
 ReadyLimits CpuUnit::ready(std::size_t step, const kernel::StepOf& with) {
-  check_adjusted(steps_, step, with);
-  Change change{.step = step, .pass = nullptr, .rides = {}};
-  if (steps_.steps[step].rides) {
-    change.rides = with->count_tap();
-  } else {
-    change.pass = with->on_cpu(steps_.setup(step, layout_, threads_, 1));
-    if (able<kernel::Limited>(*change.pass) == nullptr) throw_fixed(*with);
-  }
+  Change change{.step = step, .limits = adjusted_limits(steps_, step, with, layout_)};
+  if (!steps_.steps[step].rides && able<kernel::Limited>(*works_[step].pass) == nullptr) throw_fixed(*with);
   return changes_.ready(std::move(change));
 }
 
 /// Returns true when the change is done.
 bool CpuUnit::adopt(Change& change) noexcept {
   Work& work = works_[change.step];
-  if (change.rides) {
-    work.rides = change.rides;
+  if (work.rides) {
+    work.rides = kernel::limits_in<kernel::CountTap>(change.limits);
   } else {
-    able<kernel::Limited>(*work.pass)->adopt(*able<kernel::Limited>(*change.pass));
+    able<kernel::Limited>(*work.pass)->adopt(change.limits);
   }
   return true;
 }

@@ -57,11 +57,10 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
     kernel::AccumulatedArrays to{};  // of the window that is being written
   };
 
-  /// Other limits for a step: those of a pass of the same kind, or of a count on the way.
+  /// Other limits for a step.
   struct Change {
     std::size_t step = 0;
-    std::shared_ptr<kernel::CpuPass> pass;
-    std::optional<kernel::CountTap> rides{};
+    kernel::LimitBytes limits;
   };
 
   // Exactly one thread at a time owns the stack in hand: the submitting thread, or the team's thread that finished a

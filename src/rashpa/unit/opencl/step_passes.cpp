@@ -19,7 +19,7 @@ StepPasses::StepPasses(const memory::opencl::Device& device, const Steps& steps,
       throw ConfigError(fmt::format("unit: the kernel {} says that it runs on opencl, and makes nothing for it",
                                     step.step->declaration().name));
     }
-    limited_.push_back(step.rides ? nullptr : able<kernel::opencl::Limited>(*passes_.back()));
+    limited_.push_back(step.rides ? nullptr : able<kernel::Limited>(*passes_.back()));
     if (step.makes_list && !on_host(number)) lister_ = number;
   }
   make_legs(steps);

@@ -49,7 +49,7 @@ class StepPasses {
   [[nodiscard]] bool limited(std::size_t step) const noexcept {
     return settlements_[step] || limited_[step] != nullptr;
   }
-  /// Gives a step that can the limits, as kernel::opencl::Limited says.
+  /// Gives a step that can the limits, as kernel::Limited says.
   void adopt(std::size_t step, kernel::LimitBytes& limits) noexcept;
 
   /// These are the functions of that name of Unit. Any thread.
@@ -61,7 +61,7 @@ class StepPasses {
 
   std::vector<std::unique_ptr<kernel::opencl::DevicePass>> passes_;         // by step; null: it rides
   std::vector<std::unique_ptr<kernel::opencl::SettleCounts>> settlements_;  // by step; null: it does not
-  std::vector<kernel::opencl::Limited*> limited_;                           // by step, of passes_; null: it is not
+  std::vector<kernel::Limited*> limited_;                                   // by step, of passes_; null: it is not
   std::size_t lister_;
   std::vector<Leg> legs_;
 };

@@ -38,7 +38,7 @@ struct Found {
 };
 static_assert(sizeof(Found) == 72);
 
-class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::HostAdding {
+class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::HostAdding, public Limited {
  public:
   Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
        const Setup& setup, const Device& device)
@@ -75,6 +75,7 @@ class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::Hos
   void write(const AccumulatedArrays& to) noexcept override {
     if (summed_) summed_->conclude(to, 0, prepared_->bins());
   }
+  void adopt(LimitBytes& limits) noexcept override { ring_.limits = limits_in<Limits>(limits); }
 
  private:
   Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,

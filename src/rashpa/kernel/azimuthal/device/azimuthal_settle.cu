@@ -88,9 +88,7 @@ __global__ void __launch_bounds__(kSettleThreads)
   wait_for_the_one_before();  // it reads stack.work
   const double mean = ring_signal / ring_norm;
   stack.scalars[image * stack.scalars_stride] = Scalar::of_real(mean);
-  std::uint8_t verdict = 0;
-  if (ring.min_intensity > 0 && !(mean >= ring.min_intensity)) verdict = 1;
-  if (ring.max_intensity > 0 && mean > ring.max_intensity) verdict = 2;
+  const std::uint8_t verdict = ring.limits.verdict(mean);
   if (verdict == 0) return;
   stack.findings[image].verdict = verdict;
   stack.findings[image].step = stack.step;
