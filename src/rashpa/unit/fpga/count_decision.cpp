@@ -19,7 +19,10 @@ const PlannedStep* found(const Steps& steps, bool list) {
 }  // namespace
 
 CountDecision::CountDecision(const Steps& steps)
-    : steps_(steps), count_(found(steps, false)), list_(found(steps, true)) {}
+    : steps_(steps),
+      count_(found(steps, false)),
+      list_(found(steps, true)),
+      tap_(count_ != nullptr ? *count_->rides : kernel::CountTap{}) {}
 
 void CountDecision::settle(StackImage& image, const card::UnitCounts& counts) const noexcept {
   image.measured = true;
@@ -29,7 +32,7 @@ void CountDecision::settle(StackImage& image, const card::UnitCounts& counts) co
   image.decision = Decision::accepted;
   if (count_ != nullptr) {
     image.scalars[count_->first_column] = Scalar::of_count(counts.bright);
-    if (const std::uint8_t verdict = count_->rides->verdict(counts.bright); verdict != 0) {
+    if (const std::uint8_t verdict = tap_.verdict(counts.bright); verdict != 0) {
       image.decision = Decision::vetoed;
       image.reason = count_->reasons[verdict - 1U];
       return;

@@ -46,6 +46,20 @@ TEST(CountDecision, a_count_vetoes_by_its_own_reasons_before_lists_matter) {
   EXPECT_EQ(many.reason, VetoReason::dark) << "the second of its reasons";
 }
 
+TEST(CountDecision, other_limits_of_the_count_hold_from_then_on) {
+  const Steps steps = counting_and_listing();
+  CountDecision decision(steps);
+  EXPECT_TRUE(decision.counts(1));
+  EXPECT_FALSE(decision.counts(2)) << "it lists";
+  StackImage before, then;
+  decision.settle(before, {.bright = 10});
+  decision.adopt({.threshold = 1, .least = 11, .most = 100});
+  decision.settle(then, {.bright = 10});
+  EXPECT_EQ(before.decision, Decision::accepted);
+  EXPECT_EQ(then.decision, Decision::vetoed);
+  EXPECT_EQ(then.reason, VetoReason::too_few);
+}
+
 TEST(CountDecision, a_list_that_is_longer_than_its_room_is_an_error_of_its_step) {
   const Steps steps = counting_and_listing();
   StackImage image;

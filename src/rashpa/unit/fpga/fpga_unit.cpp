@@ -43,6 +43,7 @@ Steps checked(const Choice& choice, const Pipeline& pipeline, const Layout& layo
 
 FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
     : steps_(checked(choice, pipeline, layout)),
+      layout_(layout),
       decision_(steps_),
       stack_(layout.stack),
       pixels_(std::size_t{layout.width} * layout.height),
@@ -167,9 +168,22 @@ void FpgaUnit::bring_out() noexcept {
       posted_.wait(seen, kNap);
       continue;
     }
+    if (changes_.begin()) {
+      changes_.apply(flight.stack->number, [this](const kernel::CountTap& tap) {
+        decision_.adopt(tap);
+        return true;
+      });
+    }
     if (flight.posted) finish(flight);
     hand_back(flight);
   }
+}
+
+/// The card counts, and the host decides by the counts.
+ReadyLimits FpgaUnit::ready(std::size_t step, const kernel::StepOf& with) {
+  const kernel::LimitBytes limits = adjusted_limits(steps_, step, with, layout_);
+  if (!decision_.counts(step)) throw_fixed(*with);
+  return changes_.ready(kernel::limits_in<kernel::CountTap>(limits));
 }
 
 std::optional<Busy> FpgaUnit::busy() const {

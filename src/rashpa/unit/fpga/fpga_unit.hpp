@@ -16,6 +16,7 @@
 #include "rashpa/unit/fpga/card_delivery.hpp"
 #include "rashpa/unit/fpga/card_pages.hpp"
 #include "rashpa/unit/fpga/count_decision.hpp"
+#include "rashpa/unit/limits/step_changes.hpp"
 #include "rashpa/unit/stack_flow.hpp"
 #include "rashpa/unit/steps.hpp"
 
@@ -27,7 +28,7 @@ inline constexpr std::uint32_t kBenches = 3;
 /// The processing unit on a card (rtl/unit): jungfrau to photons, a count of its pixels, and a list of them. One thread
 /// brings images into card memory and posts stacks; another waits for them, reads counts, decides, and fetches accepted
 /// images and lists.
-class FpgaUnit final : public Unit, public OnDevice {
+class FpgaUnit final : public Unit, public Adjusting, public OnDevice {
  public:
   FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
   ~FpgaUnit() override;
@@ -42,6 +43,7 @@ class FpgaUnit final : public Unit, public OnDevice {
   [[nodiscard]] std::size_t device_bytes() const noexcept override { return pages_.bytes(); }
   [[nodiscard]] std::string error() const override { return flow_.error(); }
   [[nodiscard]] std::optional<Busy> busy() const override;
+  [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
   /// How long the card may do nothing while stacks are under way.
   static constexpr std::int64_t kPatienceNs = 5'000'000'000;
@@ -64,7 +66,9 @@ class FpgaUnit final : public Unit, public OnDevice {
   void hand_back(Flight& flight) noexcept;
 
   const Steps steps_;
-  const CountDecision decision_;
+  const Layout layout_;
+  CountDecision decision_;
+  StepChanges<kernel::CountTap> changes_;
   StepWatch watch_{1};  // of the stack that is waited for
   const std::uint32_t stack_;
   const std::size_t pixels_;  // of an image
