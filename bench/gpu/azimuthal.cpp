@@ -47,18 +47,23 @@ std::vector<std::uint16_t> photons(double percent, std::uint32_t seed) {
   return image;
 }
 
+Setup setup_of(std::uint32_t stack) {
+  return {.shape = {kWidth, kWidth},
+          .made = {kWidth, kWidth},
+          .in = delivered(PixelType::u16),
+          .stack = stack,
+          .places = kPlaces,
+          .benches = kInFlight};
+}
+
 /// `step` on stacks of `stack` images.
 class Bench {
  public:
   Bench(const Step& step, std::uint32_t stack, const DeviceArray<std::uint16_t>& images)
       : stack_(stack),
         images_(images),
-        pass_(step.on_cuda({.shape = {kWidth, kWidth},
-                            .made = {kWidth, kWidth},
-                            .in = delivered(PixelType::u16),
-                            .stack = stack,
-                            .places = kPlaces,
-                            .benches = kInFlight})),
+        pass_(step.on_cuda(setup_of(stack))),
+        limits_(*step.limits(setup_of(stack))),
         work_(std::vector<std::uint8_t>(kPlaces, 1)),
         scalars_(kPlaces),
         findings_(kPlaces) {}
@@ -84,12 +89,14 @@ class Bench {
     stack.findings = findings_.data() + place;
     stack.count = stack_;
     stack.place = place;
+    stack.limits = limits_.data();
     memory::cuda::check(static_cast<cudaError_t>(pass_->enqueue(stack, bench, stream)), "azimuthal");
   }
 
   std::uint32_t stack_;
   const DeviceArray<std::uint16_t>& images_;
   std::unique_ptr<kernel::cuda::DevicePass> pass_;
+  DeviceArray<std::byte> limits_;
   DeviceArray<std::uint8_t> work_;
   DeviceArray<Scalar> scalars_;
   DeviceArray<kernel::cuda::DeviceFinding> findings_;

@@ -167,8 +167,9 @@ struct Room {
 /// A step over all images in stacks. `work` is made anew each time, since steps with verdicts clear it.
 class Bench {
  public:
-  Bench(const Room& room, const Case& given, kernel::cuda::DevicePass& pass, std::uint32_t stack)
-      : room_(room), given_(given), pass_(pass), stack_(stack) {
+  Bench(const Room& room, const Case& given, kernel::cuda::DevicePass& pass, std::uint32_t stack,
+        const std::byte* limits)
+      : room_(room), given_(given), pass_(pass), stack_(stack), limits_(limits) {
     StackImage image{};
     image.sums = given.sums;
     if (auto* const preparing = able<kernel::cuda::Preparing>(pass)) {
@@ -205,6 +206,7 @@ class Bench {
     one.findings = room_.findings.data() + place;
     one.count = stack_;
     one.place = place;
+    one.limits = limits_;
     memory::cuda::check(static_cast<cudaError_t>(pass_.enqueue(one, bench, stream)), "a step");
   }
 
@@ -212,6 +214,7 @@ class Bench {
   const Case& given_;
   kernel::cuda::DevicePass& pass_;
   std::uint32_t stack_;
+  const std::byte* limits_;
   InFlight in_flight_;
 };
 
@@ -229,13 +232,15 @@ Rows pass_rows(int repeats) {
     const PixelFormat format = delivered(given.type);
     const auto reshape = given.step->reshape(given.shape);
     for (const std::uint32_t stack : {1U, 10U, 40U}) {
-      const auto pass = given.step->on_cuda({.shape = given.shape,
-                                             .made = reshape ? reshape->shape() : given.shape,
-                                             .in = format,
-                                             .stack = stack,
-                                             .places = kPlaces,
-                                             .benches = kInFlight});
-      const Bench bench(room, given, *pass, stack);
+      const Setup setup{.shape = given.shape,
+                        .made = reshape ? reshape->shape() : given.shape,
+                        .in = format,
+                        .stack = stack,
+                        .places = kPlaces,
+                        .benches = kInFlight};
+      const auto pass = given.step->on_cuda(setup);
+      const DeviceArray<std::byte> limits(given.step->limits(setup).value_or(LimitBytes{}));
+      const Bench bench(room, given, *pass, stack, limits.data());
       std::vector<Work> works{copy, [&](cudaStream_t on) { bench.enqueue(on); }};
       if (!given.in_turn) works.emplace_back([&](cudaStream_t on) { bench.enqueue_in_flight(on); });
       const std::vector<double> us = medians_us(works, repeats, stream.get());

@@ -125,7 +125,7 @@ void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t
   ring.fill(config, in_spots, in_spots);
   const Steps steps = steps_of(pipeline_of(one, config), ring.layout);
   const bool resident = trigger == Trigger::persistent;
-  const cuda::StackWork work(steps, ring.layout, 1, resident ? cuda::Input::in_place : cuda::Input::copied);
+  cuda::StackWork work(steps, ring.layout, 1, resident ? cuda::Input::in_place : cuda::Input::copied);
   const cuda::PinnedMemory clocks(sizeof(cuda::ResidentClocks));
   options.clocks = clocks.as<cuda::ResidentClocks>();
   const auto dispatch = resident                    ? cuda::make_resident(work, options)
@@ -135,6 +135,7 @@ void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t
   jungfrau::synthetic::Random random(1);
   std::array<std::vector<std::int64_t>, 3> times;
   std::array<std::vector<std::int64_t>, 4> cycles;
+  constexpr std::array kAsked{std::uint8_t{1}};
   const std::int64_t deadline = now_ns() + 20'000'000'000;
   const auto until = [&](auto come) {
     while (!come()) {
@@ -144,10 +145,7 @@ void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t
   };
   for (std::uint32_t ticket = 1; ticket <= triggers; ++ticket) {
     const std::uint32_t slot = (ticket - 1) % ring.layout.stacks;
-    cuda::Order& order = work.order(slot);
-    order.ticket = ticket;
-    order.images = 1;
-    order.work()[0] = 1;
+    work.give_order(ring.all[slot], kAsked, ticket);
     // Host and device would fall into step if each trigger came right behind the last answer.
     const std::int64_t pause = now_ns() + random.below(3000);
     until([&] { return now_ns() >= pause; });
@@ -339,7 +337,8 @@ void timeline(std::uint32_t stack) {
   Ring ring(kSide, kSide, stack, kStacks);
   ring.fill(config);
   const Pipeline pipeline{{config, bragg_count::Config{20, 500}}, PartialPolicy::keep, false};
-  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, cuda::kBenches);
+  cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, cuda::kBenches);
+  const std::vector<std::uint8_t> asked(stack, 1);
   std::vector<cuda::Stream> streams(cuda::kBenches);
   std::vector<cuda::Stages> stages(kStacks);
   for (auto& events : stages) {
@@ -347,10 +346,7 @@ void timeline(std::uint32_t stack) {
   }
   for (std::uint32_t round = 0; round < 3; ++round) {  // the last one is shown
     for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
-      cuda::Order& order = work.order(slot);
-      order.ticket = round + 1;
-      order.images = stack;
-      std::fill_n(order.work(), stack, std::uint8_t{1});
+      work.give_order(ring.all[slot], asked, round + 1);
       cuda::check(work.enqueue(slot, streams[work.bench_of(slot)].get(), &stages[slot]), "enqueue");
     }
     cuda::check(cudaDeviceSynchronize(), "wait");

@@ -17,7 +17,8 @@ enum class Kind : std::uint8_t { cpu, cuda, opencl, fpga };
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
 std::string_view name_of(Kind kind) noexcept;
-/// The names of kinds, in the order of the enumeration's values, as in the lists below.
+/// The names of kinds, in the order of the enumeration's values, as in the lists below. Units of all kinds are
+/// Adjusting: the contract's tests (contract/limits.cpp) see to that.
 std::vector<std::string> kind_names();
 
 /// Says how work on an accelerator is started (docs/explanations/gpu.md).

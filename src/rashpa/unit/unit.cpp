@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/unit/unit.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/unit/factory.hpp"
 
 namespace rashpa::unit {
 
@@ -21,8 +22,10 @@ std::size_t device_bytes_of(const Unit& unit) noexcept {
 ReadyLimits ready(Unit& unit, std::size_t step, const kernel::StepOf& with) {
   auto* const adjusting = able<Adjusting>(unit);
   if (adjusting == nullptr) {
-    throw StateError(fmt::format(
-        "unit: limits of vetoes are fixed from its start on ({}); start another run, or use unit cpu", unit.how()));
+    throw StateError(
+        fmt::format("unit: limits of vetoes are fixed from its start on ({}); start another run, or use one of the "
+                    "units {}",
+                    unit.how(), fmt::join(kind_names(), ", ")));
   }
   return adjusting->ready(step, with);
 }

@@ -26,6 +26,6 @@ struct Batch {
 cudaError_t count(const Batch& batch, std::int32_t threshold, std::uint32_t* bright, cudaStream_t stream) noexcept;
 
 /// The step on the current device.
-std::unique_ptr<kernel::cuda::DevicePass> make_pass(const CountTap& tap, const Setup& setup);
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(std::int32_t threshold, const Setup& setup);
 
 }  // namespace rashpa::kernel::bragg_count::cuda

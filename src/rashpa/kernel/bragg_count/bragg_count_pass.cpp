@@ -11,7 +11,7 @@ namespace {
 
 class Pass final : public kernel::cuda::DevicePass {
  public:
-  Pass(const CountTap& tap, const Setup& setup) : tap_(tap), setup_(setup) {
+  Pass(std::int32_t threshold, const Setup& setup) : threshold_(threshold), setup_(setup) {
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
       bright_.emplace_back(setup.stack * sizeof(std::uint32_t));
     }
@@ -26,21 +26,21 @@ class Pass final : public kernel::cuda::DevicePass {
                       .pixels = static_cast<std::uint32_t>(setup_.shape.pixels()),
                       .work = stack.work,
                       .count = stack.count};
-    if (code == cudaSuccess) code = count(batch, tap_.threshold, bright, stream);
-    if (code == cudaSuccess) code = kernel::cuda::settle_counts(stack, bright, tap_, stream);
+    if (code == cudaSuccess) code = count(batch, threshold_, bright, stream);
+    if (code == cudaSuccess) code = kernel::cuda::settle_counts(stack, bright, stream);
     return code;
   }
 
  private:
-  CountTap tap_;
+  std::int32_t threshold_;
   Setup setup_;
   std::vector<memory::cuda::DeviceMemory> bright_;  // by bench
 };
 
 }  // namespace
 
-std::unique_ptr<kernel::cuda::DevicePass> make_pass(const CountTap& tap, const Setup& setup) {
-  return std::make_unique<Pass>(tap, setup);
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(std::int32_t threshold, const Setup& setup) {
+  return std::make_unique<Pass>(threshold, setup);
 }
 
 }  // namespace rashpa::kernel::bragg_count::cuda

@@ -109,7 +109,7 @@ class BraggCount final : public Step, public Adjustable, public Counting, public
 #endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
-    return cuda::make_pass(*count_tap(), setup);
+    return cuda::make_pass(config_.threshold, setup);
   }
 #endif
 

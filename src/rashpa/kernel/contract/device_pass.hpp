@@ -30,10 +30,12 @@ struct DeviceFinding {
 /// A stack in device memory. Images at regular distances; image i is worked on when work[i] is not 0. A step clears
 /// work[i] of images that it does not keep or cannot work on.
 struct DeviceStack {
-  const std::byte* in = nullptr;   ///< aligned to 16 bytes, as is the distance
-  std::size_t in_stride = 0;       ///< bytes
-  std::byte* out = nullptr;        ///< when it makes pixels; the same alignment
-  std::size_t out_stride = 0;      ///< bytes
+  const std::byte* in = nullptr;  ///< aligned to 16 bytes, as is the distance
+  std::size_t in_stride = 0;      ///< bytes
+  std::byte* out = nullptr;       ///< when it makes pixels; the same alignment
+  std::size_t out_stride = 0;     ///< bytes
+  /// The limits of an Adjustable step for this stack, in device memory: its LimitBytes; null for other steps.
+  const std::byte* limits = nullptr;
   std::uint64_t* marks = nullptr;  ///< Tap::mark, image i at word i · marks_stride
   std::size_t marks_stride = 0;
   std::uint8_t* work = nullptr;        ///< [count]

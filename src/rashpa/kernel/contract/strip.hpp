@@ -2,7 +2,6 @@
 #pragma once
 /// Steps on strips of images: consecutive rows, each strip on a device of its own. A step makes the same pixels there.
 /// Its counts are parts, and its decision waits for the whole.
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,10 +29,6 @@ struct Bound {
   std::uint8_t above = 0;
 };
 
-/// Most bounds of a step.
-inline constexpr std::size_t kMostBounds = 4;
-using Bounds = std::array<Bound, kMostBounds>;
-
 /// The verdict of the first bound that does not hold; 0: all hold. `columns`: the step's own, of the whole image.
 constexpr std::uint8_t verdict_of(const Bound* bounds, std::size_t count, const Scalar* columns) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -49,7 +44,7 @@ struct Strip {
   /// Makes the strip's pixels and list, and refuses nothing itself. Its columns are counts (u32, u64, i64) that add up
   /// over strips.
   std::shared_ptr<const Step> step;
-  /// The bounds of the verdict, which sees the columns of the whole image; kMostBounds at most. None: the verdict
+  /// The bounds of the verdict, which sees the columns of the whole image. None: the verdict
   /// refuses nothing, or the step decides by the columns itself.
   std::vector<Bound> bounds{};
 };

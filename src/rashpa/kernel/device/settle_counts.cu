@@ -5,7 +5,8 @@ namespace rashpa::kernel::cuda {
 
 namespace {
 
-__global__ void settle(const DeviceStack stack, const std::uint32_t* counts, const CountTap tap) {
+__global__ void settle(const DeviceStack stack, const std::uint32_t* counts) {
+  const CountTap tap = *reinterpret_cast<const CountTap*>(stack.limits);
   for (std::uint32_t i = threadIdx.x; i < stack.count; i += blockDim.x) {
     if (stack.work[i] == 0) continue;
     DeviceFinding& finding = stack.findings[i];
@@ -21,10 +22,9 @@ __global__ void settle(const DeviceStack stack, const std::uint32_t* counts, con
 
 }  // namespace
 
-cudaError_t settle_counts(const DeviceStack& stack, const std::uint32_t* counts, const CountTap& tap,
-                          cudaStream_t stream) noexcept {
+cudaError_t settle_counts(const DeviceStack& stack, const std::uint32_t* counts, cudaStream_t stream) noexcept {
   constexpr unsigned kThreads = 128;
-  settle<<<1, kThreads, 0, stream>>>(stack, counts, tap);
+  settle<<<1, kThreads, 0, stream>>>(stack, counts);
   return cudaPeekAtLastError();
 }
 

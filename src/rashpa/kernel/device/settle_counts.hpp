@@ -9,9 +9,8 @@
 
 namespace rashpa::kernel::cuda {
 
-/// The result of a CountTap from counts, image by image: its column, its verdict; images that are not kept leave the
-/// work. `counts`: [stack.count] in device memory; null: DeviceFinding::counted.
-cudaError_t settle_counts(const DeviceStack& stack, const std::uint32_t* counts, const CountTap& tap,
-                          cudaStream_t stream) noexcept;
+/// The result of a CountTap, which is DeviceStack::limits, from counts, image by image: its column, its verdict; images
+/// that are not kept leave the work. `counts`: [stack.count] in device memory; null: DeviceFinding::counted.
+cudaError_t settle_counts(const DeviceStack& stack, const std::uint32_t* counts, cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::kernel::cuda

@@ -4,6 +4,7 @@
 /// cpu.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "rashpa/core/ability.hpp"
@@ -12,6 +13,12 @@
 #include "rashpa/kernel/testing/opencl_testing.hpp"
 
 namespace rashpa::kernel::cuda {
+
+/// The limits of a step in device memory, for DeviceStack::limits; empty where it has none.
+inline DeviceArray<std::byte> limits_on_device(const Step& step, const Setup& setup) {
+  const std::optional<LimitBytes> limits = step.limits(setup);
+  return limits ? DeviceArray<std::byte>(*limits) : DeviceArray<std::byte>(0);
+}
 
 /// The device's results, as opencl::on_cpu(); the second image is left out.
 inline opencl::Everything on_device(const Step& step, const opencl::Case& given, DevicePass& pass) {
@@ -44,6 +51,8 @@ inline opencl::Everything on_device(const Step& step, const opencl::Case& given,
   stack.scalars = scalars.data() + kFirstColumn;
   stack.scalars_stride = columns;
   stack.findings = findings.data();
+  const DeviceArray<std::byte> limits = limits_on_device(step, opencl::testing_detail::setup_of(given, sizes));
+  stack.limits = limits.data();
   stack.count = static_cast<std::uint32_t>(count);
   stack.step = 5;
   memory::cuda::check(static_cast<cudaError_t>(pass.enqueue(stack, 0, nullptr)), "enqueue");

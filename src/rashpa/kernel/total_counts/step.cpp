@@ -123,7 +123,7 @@ class TotalCounts final : public Step, public Adjustable, public Splitting {
 #endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
-    return cuda::make_pass(config_, setup);
+    return cuda::make_pass(setup);
   }
 #endif
 

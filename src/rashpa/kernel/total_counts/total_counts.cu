@@ -72,7 +72,8 @@ __global__ void __launch_bounds__(kThreads) total_tiles(const T* images, std::si
   if (masked != 0) atomicAdd(&total.masked, masked);
 }
 
-__global__ void settle(const kernel::cuda::DeviceStack stack, const Totals* totals, const Limits limits) {
+__global__ void settle(const kernel::cuda::DeviceStack stack, const Totals* totals) {
+  const Limits limits = *reinterpret_cast<const Limits*>(stack.limits);
   for (std::uint32_t i = threadIdx.x; i < stack.count; i += blockDim.x) {
     if (stack.work[i] == 0) continue;
     stack.scalars[i * stack.scalars_stride] = Scalar::of_integer(totals[i].counts);
@@ -87,7 +88,7 @@ __global__ void settle(const kernel::cuda::DeviceStack stack, const Totals* tota
 
 class Pass final : public kernel::cuda::DevicePass {
  public:
-  Pass(const Config& config, const Setup& setup) : limits_(limits_of(config, setup.shape.pixels())), setup_(setup) {
+  explicit Pass(const Setup& setup) : setup_(setup) {
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) totals_.emplace_back(setup.stack * sizeof(Totals));
   }
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
@@ -111,20 +112,17 @@ class Pass final : public kernel::cuda::DevicePass {
       });
     }
     if (code != cudaSuccess) return code;
-    settle<<<1, 128, 0, stream>>>(stack, totals, limits_);
+    settle<<<1, 128, 0, stream>>>(stack, totals);
     return cudaGetLastError();
   }
 
  private:
-  Limits limits_;
   Setup setup_;
   std::vector<memory::cuda::DeviceMemory> totals_;  // by bench
 };
 
 }  // namespace
 
-std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup) {
-  return std::make_unique<Pass>(config, setup);
-}
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Setup& setup) { return std::make_unique<Pass>(setup); }
 
 }  // namespace rashpa::kernel::total_counts::cuda

@@ -8,6 +8,6 @@
 namespace rashpa::kernel::total_counts::cuda {
 
 /// The step on the current device.
-std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup);
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Setup& setup);
 
 }  // namespace rashpa::kernel::total_counts::cuda

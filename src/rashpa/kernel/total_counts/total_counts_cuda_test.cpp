@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <span>
 #include <vector>
 
 #include "rashpa/kernel/photons/photons.hpp"
@@ -39,6 +40,8 @@ TEST(TotalCountsCuda, images_of_every_integer_type_add_up_as_the_reference_does)
       stack.scalars = scalars.data() + 1;
       stack.scalars_stride = 3;
       stack.findings = findings.data();
+      const DeviceArray<std::byte> bytes(limit_bytes(std::span(&limits, 1)));
+      stack.limits = bytes.data();
       stack.count = kImages;
       stack.step = 5;
       memory::cuda::check(static_cast<cudaError_t>(pass->enqueue(stack, 0, nullptr)), "enqueue");

@@ -114,6 +114,7 @@ class Compiler {
       fail(fmt::format("{} where the rule should end or go on with and, or", shown()));
     }
     if (!names_column_) fail("it names no column; compare a column with a number, as n_peaks >= 15");
+    emit(Code::end);
     return std::move(operations_);
   }
 
@@ -362,8 +363,6 @@ Rule::Rule(std::string_view text, std::span<const Column> columns) : operations_
 
 void Rule::check(std::string_view text) { static_cast<void>(Compiler(text, std::nullopt).all()); }
 
-bool Rule::holds(const Scalar* numbers) const noexcept {
-  return veto::holds(operations_.data(), operations_.size(), numbers);
-}
+bool Rule::holds(const Scalar* numbers) const noexcept { return veto::holds(operations_.data(), numbers); }
 
 }  // namespace rashpa::kernel::veto

@@ -41,6 +41,7 @@ struct Operation {
     differs,
     both,    ///< and
     either,  ///< or
+    end,     ///< of the operations
   };
   Code code = Code::constant;
   std::uint32_t column = 0;
@@ -56,18 +57,19 @@ class Rule {
   static void check(std::string_view text);
   /// `numbers`: by column.
   [[nodiscard]] bool holds(const Scalar* numbers) const noexcept;
+  /// Ends with an end.
   [[nodiscard]] const std::vector<Operation>& operations() const noexcept { return operations_; }
 
  private:
-  std::vector<Operation> operations_;  // needs kMostStack numbers at most
+  std::vector<Operation> operations_;  // with an end; needs kMostStack numbers at most
 };
 
-/// Evaluates the operations of a rule on an image; on devices, too.
-constexpr bool holds(const Operation* operations, std::size_t count, const Scalar* numbers) noexcept {
+/// Evaluates the operations of a rule, up to their end, on an image; on devices, too.
+constexpr bool holds(const Operation* operations, const Scalar* numbers) noexcept {
   using Code = Operation::Code;
   std::array<double, kMostStack> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as it grows
   std::size_t top = 0;
-  for (std::size_t at = 0; at < count; ++at) {
+  for (std::size_t at = 0; operations[at].code != Code::end; ++at) {
     const Operation& one = operations[at];
     switch (one.code) {
       case Code::constant:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/contract/plain_kernel.hpp"
@@ -20,6 +21,8 @@ namespace rashpa::kernel::veto {
 namespace {
 
 constexpr std::size_t kMostName = 48;
+// Devices have room for so many operations, or for those of the first rule: a rule may get longer while a run goes on.
+constexpr std::size_t kRoom = 64;
 
 const Parameters<Config>& parameters() {
   static const auto declared =
@@ -68,8 +71,7 @@ void check(const Config& config) {
 
 /// Numbers of images are on the host, where rules look at them. `limits`: the operations of a rule.
 void judge(const LimitBytes& limits, Finding& finding) noexcept {
-  const auto* const operations = reinterpret_cast<const Operation*>(limits.data());
-  finding.verdict = holds(operations, limits.size() / sizeof(Operation), finding.before) ? 0 : 1;
+  finding.verdict = holds(reinterpret_cast<const Operation*>(limits.data()), finding.before) ? 0 : 1;
 }
 
 class Pass final : public CpuPass, public Limited {
@@ -94,9 +96,7 @@ class DevicePass final : public opencl::DevicePass, public Limited {
                  cl_command_queue /*queue*/) const noexcept override {
     return CL_SUCCESS;
   }
-  void settle(const opencl::HostItem& /*item*/, Finding& finding) noexcept override {
-    judge(limits_, finding);
-  }
+  void settle(const opencl::HostItem& /*item*/, Finding& finding) noexcept override { judge(limits_, finding); }
   void adopt(LimitBytes& limits) noexcept override { limits_.swap(limits); }
 
  private:
@@ -120,7 +120,9 @@ class Veto final : public Step, public Adjustable, public ColumnReading, public 
   }
   [[nodiscard]] LimitBytes limits(const Setup& setup) const override {
     const Rule rule = with_key([&] { return Rule(config_.keep, setup.before); });
-    return limit_bytes(std::span<const Operation>(rule.operations()));
+    std::vector<Operation> operations = rule.operations();
+    operations.resize(std::max(operations.size(), kRoom), operations.back());
+    return limit_bytes(std::span<const Operation>(operations));
   }
   [[nodiscard]] std::shared_ptr<const Step> with(const NamedValues& values) const override {
     return step_of(parameters().read(values));
@@ -136,8 +138,7 @@ class Veto final : public Step, public Adjustable, public ColumnReading, public 
 #endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
-    return cuda::make_pass(with_key([&] { return Rule(config_.keep, setup.before); }),
-                           static_cast<std::uint32_t>(setup.before.size()));
+    return cuda::make_pass(static_cast<std::uint32_t>(setup.before.size()));
   }
 #endif
 

@@ -4,12 +4,11 @@
 #include <memory>
 
 #include "rashpa/kernel/contract/device_pass.hpp"
-#include "rashpa/kernel/veto/rule.hpp"
 
 namespace rashpa::kernel::veto::cuda {
 
 /// The step on the current device. `columns`: that the steps before it make, whose numbers of an image lie right before
 /// its own.
-std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Rule& rule, std::uint32_t columns);
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(std::uint32_t columns);
 
 }  // namespace rashpa::kernel::veto::cuda

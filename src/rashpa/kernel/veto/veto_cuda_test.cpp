@@ -11,6 +11,7 @@
 
 #include "rashpa/kernel/device/device_array.hpp"
 #include "rashpa/kernel/testing/device_testing.hpp"
+#include "rashpa/kernel/veto/rule.hpp"
 
 namespace rashpa::kernel::veto {
 namespace {
@@ -62,9 +63,11 @@ TEST(VetoCuda, rules_say_what_they_say_on_the_processor) {
     stack.scalars_stride = kStride;
     stack.work = working.data();
     stack.findings = findings.data();
+    const DeviceArray<Operation> operations(rule.operations());
+    stack.limits = reinterpret_cast<const std::byte*>(operations.data());
     stack.count = kImages;
     stack.step = 4;
-    const auto pass = cuda::make_pass(rule, kColumns.size());
+    const auto pass = cuda::make_pass(kColumns.size());
     memory::cuda::check(static_cast<cudaError_t>(pass->enqueue(stack, 0, nullptr)), "enqueue");
     memory::cuda::check(cudaDeviceSynchronize(), "the rule");
     const auto found = findings.download();

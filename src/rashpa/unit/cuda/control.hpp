@@ -14,6 +14,7 @@ namespace rashpa::unit::cuda {
 struct Order {
   std::uint32_t ticket = 0;  ///< goes into Control::done when all is out; never 0
   std::uint32_t images = 0;
+  std::uint32_t changed = 0;  ///< 1: limits are others than those of the stack before; for the resident kernel
   /// The places for the quantities of the window that ends with this stack, by accumulation; null: none ends.
   std::array<kernel::AccumulatedArrays, kMostAccumulations> ended{};
   // Then a byte for each image of a full stack: 1, it is to be processed. The device's copy becomes 0 for images that
@@ -23,7 +24,7 @@ struct Order {
   [[nodiscard]] std::uint8_t* dark(std::uint32_t stack) noexcept { return work() + stack; }
 };
 
-/// Bytes from one stack's Order to the next.
+/// Bytes of an Order; limits are behind it (parts/stack_limits.hpp).
 constexpr std::size_t order_bytes(std::uint32_t stack) noexcept {
   return (sizeof(Order) + std::size_t{2} * stack + 63) / 64 * 64;
 }
@@ -42,9 +43,10 @@ struct alignas(64) Word {
 /// Tickets count submitted stacks from 1 and wrap past 0; comparisons are cyclic.
 constexpr std::uint32_t next_ticket(std::uint32_t ticket) noexcept { return ticket + 1 == 0 ? 1 : ticket + 1; }
 
-/// The order of one slot, for the resident kernel, which needs nothing else to begin. The host writes both halves at
-/// once: the ticket, and a mask in which bit i asks for image i. Each thread that watches has a copy in a cache line of
-/// the device (128 bytes) of its own, since questions for one line wait for one another.
+/// The order of one slot, for the resident kernel, which needs nothing else to begin. The host writes all of it at
+/// once: the ticket but for its highest bit, whether limits have changed, and a mask in which bit i asks for image i.
+/// Each thread that watches has a copy in a cache line of the device (128 bytes) of its own, since questions for one
+/// line wait for one another.
 inline constexpr std::uint32_t kWatchers = 8;
 struct SlotTrigger {
   struct alignas(256) Copy {
@@ -52,9 +54,17 @@ struct SlotTrigger {
   };
   Copy copies[kWatchers];
 };
-constexpr std::uint64_t slot_trigger(std::uint32_t ticket, std::uint32_t work) noexcept {
-  return std::uint64_t{work} << 32U | ticket;
+constexpr std::uint64_t slot_trigger(std::uint32_t ticket, std::uint32_t work, bool changed) noexcept {
+  return std::uint64_t{work} << 32U | (ticket << 1U) | (changed ? 1U : 0U);
 }
+/// Returns true for the trigger of that ticket, and of a slot's next one, too, where tickets count on.
+constexpr bool has_come(std::uint64_t trigger, std::uint32_t ticket) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(trigger) - (ticket << 1U)) >= 0;
+}
+constexpr bool is_of(std::uint64_t trigger, std::uint32_t ticket) noexcept {
+  return (static_cast<std::uint32_t>(trigger) ^ (ticket << 1U)) <= 1;
+}
+constexpr bool changes_limits(std::uint64_t trigger) noexcept { return (trigger & 1U) != 0; }
 
 /// The control words of one unit.
 struct Control {

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <span>
+#include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/system/pause.hpp"
@@ -132,12 +134,33 @@ void CudaUnit::submit(Stack* stack) noexcept {
   const bool ended = flow_.ended() || over() != Over::no;
   flow_.settle(*stack, ended);
   ticket_ = next_ticket(ticket_);
+  if (changes_.begin()) {
+    changes_.apply(stack->number, [this](const StackLimits::Change& change) {
+      work_->adopt(change);
+      return true;
+    });
+  }
   work_->give_order(*stack, flow_.asked(*stack), ticket_);
   flights_[stack->slot] = {ticket_, !ended};
   if (!ended) {
     if (const cudaError_t code = dispatch_->submit(stack->slot, ticket_); code != cudaSuccess) fail(code, "submit");
   }
   flow_.pass_on(stack);
+}
+
+ReadyLimits CudaUnit::ready(std::size_t step, const kernel::StepOf& with) {
+  StackLimits::Change change{.step = step, .limits = {}, .bounds = {}};
+  if (seat_) {
+    // Of a strip the step decides nothing; members decide together, by bounds.
+    const auto strip = with->strip(seat_->whole, seat_->rows);
+    if (!strip) throw_fixed(*with);
+    change.limits = adjusted_limits(steps_, step, strip->step, work_->layout());
+    change.bounds = kernel::limit_bytes(std::span(strip->bounds));
+  } else {
+    change.limits = adjusted_limits(steps_, step, with, work_->layout());
+  }
+  work_->limits().check(change);
+  return changes_.ready(std::move(change));
 }
 
 Accumulated CudaUnit::conclude() noexcept {
@@ -293,7 +316,8 @@ std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::st
     if (one.trigger == Trigger::automatic) one.trigger = Trigger::graph;
     if (one.cores.first_processor >= 0) one.cores.first_processor += static_cast<int>(number);
     const std::size_t pixels = std::size_t{strips[number].first} * layout.width;
-    const Seat seat{joint, number, pixels * pixel_bytes(whole.output.pixel)};
+    const Seat seat{
+        joint, number, pixels * pixel_bytes(whole.output.pixel), {layout.width, layout.height}, strips[number]};
     return std::make_unique<CudaUnit>(one, parts[number].pipeline, strip_of(layout, strips[number]), bell, seat);
   };
   return std::make_unique<SplitUnit>(pipeline, layout, strips, done_bell, make);

@@ -10,6 +10,7 @@
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/stack_work.hpp"
 #include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/limits/step_changes.hpp"
 #include "rashpa/unit/stack_flow.hpp"
 #include "rashpa/unit/steps.hpp"
 
@@ -19,7 +20,7 @@ namespace rashpa::unit::cuda {
 /// here) to accepted images in host memory; the host writes an order and a trigger, and a thread of the unit sees the
 /// tickets come back, in order. With a `seat` it is one of several that have strips of the same images: when one fails
 /// or stops, none waits for it.
-class CudaUnit final : public Unit, public Accumulating, public OnDevice, public Noticing {
+class CudaUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
   CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell,
            const std::optional<Seat>& seat = std::nullopt);
@@ -40,6 +41,7 @@ class CudaUnit final : public Unit, public Accumulating, public OnDevice, public
     return work_->passes().failure(failed_in);
   }
   [[nodiscard]] std::optional<Busy> busy() const override;
+  [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
  private:
   /// The state of the stack in a slot, from submit() on.
@@ -67,6 +69,7 @@ class CudaUnit final : public Unit, public Accumulating, public OnDevice, public
   std::uint32_t ticket_ = 0;
   std::vector<InFlight> flights_;  // by slot
   StepWatch watch_{1};             // of the stack that is waited for
+  StepChanges<StackLimits::Change> changes_;
   std::jthread thread_;
 };
 

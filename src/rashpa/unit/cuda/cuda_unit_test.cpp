@@ -17,6 +17,7 @@
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
+#include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 #include "rashpa/unit/unit_contract.hpp"
@@ -353,6 +354,26 @@ TEST(CudaUnit, what_does_not_fit_is_refused_with_what_to_do) {
   EXPECT_NE(refusal({.kind = Kind::cuda}, dense(), nowhere).find("images that begin at multiples of"),
             std::string::npos);
   EXPECT_EQ(refusal({.kind = Kind::cuda}, dense(), ring.layout), "accepted");
+}
+
+TEST(CudaUnit, a_rule_that_gets_too_long_is_refused_and_changes_nothing) {
+  Ring ring(2, 3);
+  Doorbell bell;
+  const auto rule = [](const std::string& keep) { return kernel::veto::Config{keep, "dull"}; };
+  Pipeline pipeline = vetoing();
+  pipeline.kernels.emplace_back(rule("bright_pixels < 1e6"));
+  const auto unit = make_unit({.kind = Kind::cuda}, pipeline, ring.layout, bell);
+  std::string keep = "bright_pixels > 0";
+  for (int term = 0; term < 15; ++term) keep += " or bright_pixels > 1";
+  EXPECT_EQ(adjust(*unit, 2, rule(keep)), 0U);  // 63 operations and an end
+  try {
+    adjust(*unit, 2, rule(keep + " or bright_pixels > 1"));
+    FAIL() << "taken";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "unit: limits of veto take 1088 bytes, and unit cuda has 1024 for them until the run ends; give a "
+                 "shorter rule, or start another run");
+  }
 }
 
 TEST(CudaUnit, the_trigger_is_chosen_and_the_reason_is_said) {

@@ -45,12 +45,13 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       layout_(checked(steps, layout)),
       seat_(seat),
       places_(steps, layout, seat ? seat->joint->image_bytes() : 0),
+      limits_(steps, layout, order_bytes(layout.stack), seat ? seat->joint->meetings() : std::vector<Meeting>{}),
       control_(sizeof(Control)),
       triggers_(layout.stacks * sizeof(SlotTrigger)),
-      orders_(layout.stacks * order_bytes(layout.stack)),
+      orders_(layout.stacks * limits_.stride()),
       results_(steps.output, places_, layout, seat_ ? &*seat_ : nullptr),
       passes_(steps_, layout_, benches),
-      memory_(steps_, places_, benches, input == Input::copied && !on_device()) {
+      memory_(steps_, places_, limits_.stride(), benches, input == Input::copied && !on_device()) {
   check(cudaGetDevice(&device_), "which device is current");
   if (on_device()) check_device_images();
   // Those of all members are pinned once.
@@ -85,12 +86,12 @@ void StackWork::make_sums(std::uint32_t windows_on_device) {
 }
 
 Order& StackWork::order(std::uint32_t slot) const noexcept {
-  return *reinterpret_cast<Order*>(orders_.as<std::byte>() + slot * order_bytes(layout_.stack));
+  return *reinterpret_cast<Order*>(orders_.as<std::byte>() + slot * limits_.stride());
 }
 
-void StackWork::give_order(const Stack& stack, std::span<const std::uint8_t> asked,
-                           std::uint32_t ticket) const noexcept {
+void StackWork::give_order(const Stack& stack, std::span<const std::uint8_t> asked, std::uint32_t ticket) noexcept {
   Order& order = this->order(stack.slot);
+  order.changed = limits_.write(stack.slot, reinterpret_cast<std::byte*>(&order)) ? 1 : 0;
   std::uint8_t* const work = order.work();
   std::uint8_t* const dark = order.dark(layout_.stack);
   for (std::uint32_t i = 0; i < stack.count; ++i) {
@@ -138,8 +139,7 @@ cudaError_t StackWork::enqueue_without_images(std::uint32_t slot, cudaStream_t s
 }
 
 cudaError_t StackWork::copy_order(std::uint32_t slot, cudaStream_t stream) const noexcept {
-  return cudaMemcpyAsync(memory_.order(bench_of(slot)), &order(slot), order_bytes(layout_.stack),
-                         cudaMemcpyHostToDevice, stream);
+  return cudaMemcpyAsync(memory_.order(bench_of(slot)), &order(slot), limits_.stride(), cudaMemcpyHostToDevice, stream);
 }
 
 cudaError_t StackWork::copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept {
@@ -184,6 +184,7 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
     stack.scalars = memory_.scalars(bench) + step.first_column;
     stack.step = static_cast<std::uint8_t>(i);
     stack.device = device_;
+    stack.limits = memory_.limits(bench, limits_.of(i));
     if (settled_on_delivery(i)) break;
     stack.ended = ended(i, bench);
     if (const cudaError_t code = compute_step(i, slot, stack, stream); code != cudaSuccess) return code;
@@ -202,7 +203,7 @@ cudaError_t StackWork::compute_step(std::size_t step, std::uint32_t slot, const 
   const auto& rides = steps_.steps[step].rides;
   auto code = passes_.begins_turn(step) ? take_turn(order, turn, stream) : cudaSuccess;
   if (code == cudaSuccess) {
-    code = static_cast<cudaError_t>(rides ? kernel::cuda::settle_counts(stack, nullptr, *rides, stream)
+    code = static_cast<cudaError_t>(rides ? kernel::cuda::settle_counts(stack, nullptr, stream)
                                           : passes_.pass(step)->enqueue(stack, bench, stream));
   }
   if (code == cudaSuccess && step < steps_.learned && !steps_.keep_darks) {
@@ -244,7 +245,9 @@ cudaError_t StackWork::meet(std::uint32_t slot, std::size_t steps, cudaStream_t 
   exchanged.members = seat_->joint->members();
   exchanged.self = seat_->member;
   exchanged.over = seat_->joint->over_word();
-  std::copy(found->bounds.begin(), found->bounds.end(), exchanged.bounds.begin());
+  if (!found->bounds.empty()) {
+    exchanged.bounds = reinterpret_cast<const kernel::Bound*>(memory_.limits(bench, limits_.bounds_of(steps - 1)));
+  }
   exchanged.bound_count = static_cast<std::uint32_t>(found->bounds.size());
   exchanged.bound_column = static_cast<std::uint32_t>(steps_.steps[steps - 1].first_column);
   exchanged.step = static_cast<std::uint8_t>(steps - 1);
@@ -269,8 +272,7 @@ cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const n
   results_.address(slot, delivery);
   delivery.blocks_done = memory_.blocks_done(bench);
   if (const std::size_t last = steps_.steps.size() - 1; settled_on_delivery(last)) {
-    delivery.settles = true;
-    delivery.tap = *steps_.steps[last].rides;
+    delivery.tap = reinterpret_cast<const kernel::CountTap*>(memory_.limits(bench, limits_.of(last)));
     delivery.tap_column = static_cast<std::uint32_t>(steps_.steps[last].first_column);
     delivery.tap_step = static_cast<std::uint8_t>(last);
   }

@@ -16,6 +16,7 @@
 #include "rashpa/unit/cuda/parts/bench_memory.hpp"
 #include "rashpa/unit/cuda/parts/places.hpp"
 #include "rashpa/unit/cuda/parts/slot_results.hpp"
+#include "rashpa/unit/cuda/parts/stack_limits.hpp"
 #include "rashpa/unit/cuda/parts/step_passes.hpp"
 #include "rashpa/unit/cuda/parts/window_sums.hpp"
 #include "rashpa/unit/steps.hpp"
@@ -62,7 +63,9 @@ class StackWork {
   [[nodiscard]] std::uint32_t benches() const noexcept { return memory_.benches(); }
   [[nodiscard]] Order& order(std::uint32_t slot) const noexcept;
   /// Writes the order of a stack, before it is submitted. `asked`: images whose byte is not 0 will be processed.
-  void give_order(const Stack& stack, std::span<const std::uint8_t> asked, std::uint32_t ticket) const noexcept;
+  void give_order(const Stack& stack, std::span<const std::uint8_t> asked, std::uint32_t ticket) noexcept;
+  /// Changes the limits of a step from the next order on. The thread of give_order().
+  void adopt(const StackLimits::Change& change) noexcept { limits_.adopt(change); }
   [[nodiscard]] Control& control() const noexcept { return *control_.as<Control>(); }
 
   // For a kernel that does these steps by itself.
@@ -71,6 +74,7 @@ class StackWork {
   [[nodiscard]] const Places& places() const noexcept { return places_; }
   [[nodiscard]] const StepPasses& passes() const noexcept { return passes_; }
   [[nodiscard]] const BenchMemory& memory() const noexcept { return memory_; }
+  [[nodiscard]] const StackLimits& limits() const noexcept { return limits_; }
   [[nodiscard]] SlotTrigger* triggers() const noexcept { return triggers_.as<SlotTrigger>(); }
 
   /// Findings, scalars and images of stacks that are done.
@@ -125,6 +129,7 @@ class StackWork {
   Places places_;
   int device_ = 0;
   std::optional<Pinning> pinning_;
+  StackLimits limits_;
   memory::cuda::PinnedMemory control_, triggers_, orders_;
   SlotResults results_;
   StepPasses passes_;

@@ -50,8 +50,7 @@ void DealtUnit::submit_to(std::uint32_t member, Stack* stack) noexcept {
 }
 
 void DealtUnit::submit(Stack* stack) noexcept {
-  // Behind this all members have the changes that the stack is the first to have.
-  if (changes_.begin()) changes_.apply(stack->number, [](Change&) { return true; });
+  changes_.begin(stack->number);
   Dealt dealt{choose(), {}};
   if (windows_ != nullptr) dealt.ending = windows_->note(dealt.member, *stack);
   // First the member that has it: a ring that comes at once finds it.
@@ -67,14 +66,7 @@ void DealtUnit::submit(Stack* stack) noexcept {
 ReadyLimits DealtUnit::ready(std::size_t step, const kernel::StepOf& with) {
   std::vector<ReadyLimits> all;
   for (const auto& member : members_) all.push_back(unit::ready(*member->unit, step, with));
-  return [this, all = std::move(all)](std::optional<std::uint64_t> first) {
-    const auto give = [&](std::uint64_t number) {
-      for (const ReadyLimits& one : all) one(number);
-    };
-    if (!first) return changes_.put({}, give);
-    give(*first);
-    return *first;
-  };
+  return changes_.ready(std::move(all));
 }
 
 Stack* DealtUnit::take() noexcept {

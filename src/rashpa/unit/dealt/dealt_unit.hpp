@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rashpa/unit/dealt/joined_windows.hpp"
-#include "rashpa/unit/limits/step_changes.hpp"
+#include "rashpa/unit/limits/joint_changes.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::unit {
@@ -60,15 +60,12 @@ class DealtUnit final : public Unit, public Accumulating, public Adjusting, publ
   [[nodiscard]] std::uint32_t choose() noexcept;
   void submit_to(std::uint32_t member, Stack* stack) noexcept;
 
-  /// The members have it; only its first stack is of interest here.
-  struct Change {};
-
   Output output_;                           // a member's, but for windows
   std::unique_ptr<JoinedWindows> windows_;  // null: nothing is added up
   std::vector<std::unique_ptr<Member>> members_;
   memory::Ring<Dealt> order_;  // the members that have the submitted stacks, in that order
   std::uint32_t turn_ = 0;     // the member that is asked first
-  StepChanges<Change> changes_;
+  JointChanges changes_;
   // Of the thread that takes:
   std::optional<Dealt> next_;  // the member that has the next one to be taken
   Stack* back_ = nullptr;      // that one, when not all of its shadows are back

@@ -142,7 +142,7 @@ TEST_P(AdjustedLimits, what_does_not_fit_is_refused_in_words_and_changes_nothing
   run.expect([](std::uint32_t, std::uint32_t bright) { return bright >= 1; });
 }
 
-/// A unit without the ability, as those with limits in a device's code.
+/// A unit without the ability.
 class Fixed final : public Unit {
  public:
   void submit(Stack*) noexcept override {}
@@ -163,7 +163,8 @@ TEST(FixedLimits, a_unit_that_cannot_change_them_says_so) {
     FAIL() << "nothing was refused";
   } catch (const StateError& error) {
     EXPECT_STREQ(error.what(),
-                 "unit: limits of vetoes are fixed from its start on (a card); start another run, or use unit cpu");
+                 "unit: limits of vetoes are fixed from its start on (a card); start another run, or use one of the "
+                 "units cpu, cuda, opencl, fpga");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace rashpa::unit {
 
@@ -67,6 +68,7 @@ SplitUnit::SplitUnit(const Pipeline& pipeline, const Layout& whole, const std::v
 SplitUnit::~SplitUnit() { stop(); }
 
 void SplitUnit::submit(Stack* stack) noexcept {
+  changes_.begin(stack->number);
   const bool stopped = stopped_.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < stack->count; ++i) {
     StackImage& image = stack->images[i];
@@ -95,6 +97,13 @@ void SplitUnit::submit(Stack* stack) noexcept {
     }
     member.unit->submit(&strip);
   }
+}
+
+/// Each member cuts the step, and has the bounds of whole images.
+ReadyLimits SplitUnit::ready(std::size_t step, const kernel::StepOf& with) {
+  std::vector<ReadyLimits> all;
+  for (const Member& member : members_) all.push_back(unit::ready(*member.unit, step, with));
+  return changes_.ready(std::move(all));
 }
 
 Stack* SplitUnit::take() noexcept {

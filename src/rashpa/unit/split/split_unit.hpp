@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rashpa/memory/buffer.hpp"
+#include "rashpa/unit/limits/joint_changes.hpp"
 #include "rashpa/unit/split/strips.hpp"
 #include "rashpa/unit/unit.hpp"
 
@@ -18,7 +19,7 @@ namespace rashpa::unit {
 /// are through. Members decide as one, by numbers of the whole image, and the first one's pixels are where the whole
 /// image begins; lists are put together here. An image that a member could not finish is errored, and the unit has
 /// failed when a member has. No thread and no lock of its own; `done_bell` rings once a member and stack.
-class SplitUnit final : public Unit, public OnDevice, public Noticing {
+class SplitUnit final : public Unit, public Adjusting, public OnDevice, public Noticing {
  public:
   /// Makes member `number`, of the strip `strips[number]`, which rings `bell` once for each stack that it has finished.
   using Make = std::function<std::unique_ptr<Unit>(std::uint32_t number, Doorbell& bell)>;
@@ -42,6 +43,7 @@ class SplitUnit final : public Unit, public OnDevice, public Noticing {
   [[nodiscard]] std::string notice() const override;
   /// The windows that are lost, and the members that have failed.
   [[nodiscard]] std::optional<Busy> busy() const override;
+  [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
  private:
   struct Member {
@@ -60,8 +62,9 @@ class SplitUnit final : public Unit, public OnDevice, public Noticing {
   std::uint8_t list_step_ = 0;  // which makes lists, from 1
   std::uint32_t stack_;
   std::vector<Member> members_;
-  memory::Buffer indices_, values_;   // of lists, by slot and image
-  memory::Ring<Stack*> order_;        // the submitted stacks
+  memory::Buffer indices_, values_;  // of lists, by slot and image
+  memory::Ring<Stack*> order_;       // the submitted stacks
+  JointChanges changes_;
   Stack* next_ = nullptr;             // to be taken
   std::atomic<bool> stopped_{false};  // release by the owner, acquire by the devices' threads
 };

@@ -28,8 +28,9 @@ Config rings(std::size_t bins, Errors errors, bool split, bool dark) {
 Everything on_cuda(const Step& step, const Case& given, int times = 2) {
   const auto count = static_cast<std::uint32_t>(given.images.size());
   const std::uint32_t places = 2 * count + 1;
-  const auto pass =
-      step.on_cuda({.shape = given.shape, .made = given.shape, .in = given.format, .stack = places, .places = places});
+  const Setup setup{.shape = given.shape, .made = given.shape, .in = given.format, .stack = places, .places = places};
+  const auto pass = step.on_cuda(setup);
+  const DeviceArray<std::byte> limits(*step.limits(setup));
   const std::size_t bytes = given.shape.pixels() * pixel_bytes(given.format.type);
   const std::size_t stride = (bytes + 15) / 16 * 16;
   const auto place_of = [](std::uint32_t image) { return 2 * image + 1; };
@@ -50,6 +51,7 @@ Everything on_cuda(const Step& step, const Case& given, int times = 2) {
   stack.scalars = scalars.data() + 1;
   stack.scalars_stride = 3;
   stack.findings = findings.data();
+  stack.limits = limits.data();
   stack.count = places;
   stack.step = 4;
   for (int time = 0; time < times; ++time) {

@@ -27,6 +27,7 @@ __global__ void __launch_bounds__(kSettleThreads)
   __shared__ double ring_norms[kSettleThreads / 32];
   const std::uint32_t image = blockIdx.x;
   if (stack.work[image] == 0) return wait_for_the_one_before();
+  const Limits limits = *reinterpret_cast<const Limits*>(stack.limits);
   if (threadIdx.x == 0) {
     while (*static_cast<volatile std::uint32_t*>(&found.pixels_done[image]) != awaited) __nanosleep(200);
     __threadfence();
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(kSettleThreads)
   wait_for_the_one_before();  // it reads stack.work
   const double mean = ring_signal / ring_norm;
   stack.scalars[image * stack.scalars_stride] = Scalar::of_real(mean);
-  const std::uint8_t verdict = ring.limits.verdict(mean);
+  const std::uint8_t verdict = limits.verdict(mean);
   if (verdict == 0) return;
   stack.findings[image].verdict = verdict;
   stack.findings[image].step = stack.step;

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads) exchange_kernel(const Exchange step)
   for (std::uint32_t i = threadIdx.x; i < step.stack && step.bound_count != 0; i += kThreads) {
     if (step.work[i] == 0) continue;
     const Scalar* const own_columns = step.scalars + std::size_t{i} * step.columns + step.bound_column;
-    const std::uint8_t verdict = kernel::verdict_of(step.bounds.data(), step.bound_count, own_columns);
+    const std::uint8_t verdict = kernel::verdict_of(step.bounds, step.bound_count, own_columns);
     if (verdict == 0) continue;
     step.findings[i].verdict = verdict;
     step.findings[i].step = step.step;

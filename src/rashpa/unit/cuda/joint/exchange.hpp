@@ -43,9 +43,9 @@ struct Exchange {
   kernel::cuda::DeviceFinding* findings = nullptr;  ///< [stack]
   std::byte* boxes = nullptr;  ///< of the members, in host memory that all devices see at this address
   std::uint32_t members = 0;
-  std::uint32_t self = 0;         ///< which of them this is
-  std::uint32_t* over = nullptr;  ///< an Over, in such memory
-  kernel::Bounds bounds{};        ///< of the step before
+  std::uint32_t self = 0;                 ///< which of them this is
+  std::uint32_t* over = nullptr;          ///< an Over, in such memory
+  const kernel::Bound* bounds = nullptr;  ///< of the device: of the step before
   std::uint32_t bound_count = 0;
   std::uint32_t bound_column = 0;  ///< its first column
   std::uint8_t step = 0;           ///< its number

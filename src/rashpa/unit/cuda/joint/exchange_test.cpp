@@ -33,7 +33,8 @@ struct Member {
         joint(ring.layout, {}, {{.behind = 1, .first = 1, .end = 3, .bounds = {{1, 10, 20, 1, 2}}}}, 2),
         order(order_bytes(kStack)),
         scalars(kNumbers * sizeof(Scalar)),
-        findings(kStack * sizeof(DeviceFinding)) {
+        findings(kStack * sizeof(DeviceFinding)),
+        bounds(sizeof(kernel::Bound)) {
     std::vector<std::byte> bytes(order_bytes(kStack));
     auto& told = *reinterpret_cast<Order*>(bytes.data());
     told.ticket = kTicket;
@@ -51,7 +52,8 @@ struct Member {
     step.members = 2;
     step.self = 0;
     step.over = joint.over_word();
-    step.bounds[0] = joint.meetings()[0].bounds[0];
+    copy(bounds.as<void>(), joint.meetings()[0].bounds.data(), sizeof(kernel::Bound));
+    step.bounds = bounds.as<kernel::Bound>();
     step.bound_count = 1;
     step.bound_column = 1;
     step.step = 4;
@@ -89,7 +91,7 @@ struct Member {
 
   StackRing ring;
   Joint joint;
-  DeviceMemory order, scalars, findings;
+  DeviceMemory order, scalars, findings, bounds;
   Stream stream;
   Exchange step;
 };
@@ -141,7 +143,8 @@ TEST(Exchange, alone_it_waits_for_nobody) {
   Member member;
   member.count();
   member.step.members = 1;
-  member.step.bounds[0] = {1, 200, 201, 1, 2};
+  const kernel::Bound bound{1, 200, 201, 1, 2};
+  Member::copy(member.bounds.as<void>(), &bound, sizeof(bound));
   member.meet();
   EXPECT_EQ(member.work(), (Work{1, 1, 0}));
 }

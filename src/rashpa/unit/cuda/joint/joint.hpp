@@ -52,6 +52,8 @@ struct Seat {
   std::shared_ptr<Joint> joint;
   std::uint32_t member = 0;
   std::size_t first_byte = 0;  ///< of its strip in an image that comes out
+  kernel::Shape whole{};       ///< of the images that come in
+  kernel::Rows rows{};         ///< its strip of them
 };
 
 }  // namespace rashpa::unit::cuda

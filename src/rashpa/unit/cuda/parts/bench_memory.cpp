@@ -5,8 +5,8 @@
 
 namespace rashpa::unit::cuda {
 
-BenchMemory::Bench::Bench(const Steps& steps, const Places& places, bool copied)
-    : order(order_bytes(places.stack)),
+BenchMemory::Bench::Bench(const Steps& steps, const Places& places, std::size_t order_bytes, bool copied)
+    : order(order_bytes),
       raw(copied ? places.stack * places.raw_stride : 0),
       marks(places.stack * places.mark_words * sizeof(std::uint64_t)),
       findings(places.stack * sizeof(DeviceFinding)),
@@ -19,9 +19,10 @@ BenchMemory::Bench::Bench(const Steps& steps, const Places& places, bool copied)
   }
 }
 
-BenchMemory::BenchMemory(const Steps& steps, const Places& places, std::uint32_t benches, bool copied) {
+BenchMemory::BenchMemory(const Steps& steps, const Places& places, std::size_t order_bytes, std::uint32_t benches,
+                         bool copied) {
   benches_.reserve(benches);
-  for (std::uint32_t bench = 0; bench < benches; ++bench) benches_.emplace_back(steps, places, copied);
+  for (std::uint32_t bench = 0; bench < benches; ++bench) benches_.emplace_back(steps, places, order_bytes, copied);
 }
 
 }  // namespace rashpa::unit::cuda

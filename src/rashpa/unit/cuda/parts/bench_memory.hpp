@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4_cuda.hpp"
@@ -10,6 +11,7 @@
 #include "rashpa/memory/cuda/resources.hpp"
 #include "rashpa/unit/cuda/control.hpp"
 #include "rashpa/unit/cuda/parts/places.hpp"
+#include "rashpa/unit/cuda/parts/stack_limits.hpp"
 
 namespace rashpa::unit::cuda {
 
@@ -21,8 +23,8 @@ using memory::cuda::DeviceMemory;
 /// Takes all memory of the current device in its constructor; not changed after it, so any thread may look.
 class BenchMemory {
  public:
-  /// `copied`: raw images have memory here. Throws ResourceError.
-  BenchMemory(const Steps& steps, const Places& places, std::uint32_t benches, bool copied);
+  /// `copied`: raw images have memory here. `order_bytes`: of an order and its limits. Throws ResourceError.
+  BenchMemory(const Steps& steps, const Places& places, std::size_t order_bytes, std::uint32_t benches, bool copied);
 
   [[nodiscard]] std::uint32_t benches() const noexcept { return static_cast<std::uint32_t>(benches_.size()); }
   [[nodiscard]] std::uint32_t bench_of(std::uint32_t slot) const noexcept { return slot % benches(); }
@@ -31,6 +33,11 @@ class BenchMemory {
   /// The byte of each image that asks for work; it lies behind the order.
   [[nodiscard]] std::uint8_t* work(std::uint32_t bench) const noexcept {
     return benches_[bench].order.as<std::uint8_t>() + sizeof(Order);
+  }
+  /// The limits behind the order, in a room of StackLimits; null: the step has none.
+  [[nodiscard]] const std::byte* limits(std::uint32_t bench,
+                                        const std::optional<StackLimits::Room>& room) const noexcept {
+    return room ? benches_[bench].order.as<std::byte>() + room->at : nullptr;
   }
   /// Returns null where images are not copied.
   [[nodiscard]] std::byte* raw(std::uint32_t bench) const noexcept { return benches_[bench].raw.as<std::byte>(); }
@@ -56,7 +63,7 @@ class BenchMemory {
 
  private:
   struct Bench {
-    Bench(const Steps& steps, const Places& places, bool copied);
+    Bench(const Steps& steps, const Places& places, std::size_t order_bytes, bool copied);
     DeviceMemory order, raw, marks, findings, scalars, blocks_done;
     std::vector<DeviceMemory> made;  // by step
     std::unique_ptr<kernel::bitshuffle_lz4::cuda::Encoder> encoder;

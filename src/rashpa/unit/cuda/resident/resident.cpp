@@ -3,16 +3,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/kernel/csr/csr_pass.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8_pass.hpp"
-#include "rashpa/kernel/veto/veto_pass.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/resident/resident_kernel.hpp"
 
@@ -26,6 +27,14 @@ bool is(const PlannedStep& planned, const char* name) {
 }
 
 }  // namespace
+
+std::uint32_t resident_blocks() {
+  int device = 0;
+  int processors = 0;
+  check(cudaGetDevice(&device), "which device is current");
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "multiprocessors of a device");
+  return std::max(2U, static_cast<std::uint32_t>(processors));
+}
 
 std::string resident_refusal(const Steps& steps, const Layout& layout) {
   const auto refuse = [](const std::string& why) {
@@ -84,6 +93,8 @@ class Resident final : public Dispatch {
     task.tells_first = options.tells_first;
     task.control = &work.control();
     task.triggers = work.triggers();
+    task.orders = reinterpret_cast<const std::byte*>(&work.order(0));
+    task.order_stride = work.limits().stride();
     task.images = work.layout().images;
     task.image_stride = work.layout().image_stride;
     task.out = work.memory().made(0, 0);
@@ -109,9 +120,10 @@ class Resident final : public Dispatch {
     std::uint32_t work = 0;
     for (std::uint32_t i = 0; i < order.images; ++i) work |= std::uint32_t{order.work()[i]} << i;
     SlotTrigger& trigger = work_.triggers()[slot];
+    const std::uint64_t trigger_value = slot_trigger(ticket, work, order.changed != 0);
     for (std::uint32_t watcher = 0; watcher < watchers_; ++watcher) {
       // release: the device acquires, and sees the order
-      std::atomic_ref(trigger.copies[watcher].value).store(slot_trigger(ticket, work), std::memory_order_release);
+      std::atomic_ref(trigger.copies[watcher].value).store(trigger_value, std::memory_order_release);
     }
     return cudaSuccess;
   }
@@ -136,7 +148,7 @@ class Resident final : public Dispatch {
     step.column = static_cast<std::uint32_t>(planned.first_column);
     if (planned.rides) {
       step.kind = ResidentStep::Kind::count;
-      step.tap = *planned.rides;
+      step.limits = static_cast<std::uint32_t>(work_.limits().of(number)->at);
     } else if (planned.makes_list) {
       step.kind = ResidentStep::Kind::list;
       const kernel::csr::cuda::Lists lists =
@@ -152,10 +164,11 @@ class Resident final : public Dispatch {
       peaks_pass_ = static_cast<const kernel::peakfinder8::cuda::Pass*>(work_.passes().pass(number));
       peaks_.emplace(work_.layout().stack * sizeof(ResidentPeaks));
     } else {
-      const auto& rule = static_cast<const kernel::veto::cuda::Pass&>(*work_.passes().pass(number));
+      const StackLimits::Room& room = *work_.limits().of(number);
       step.kind = ResidentStep::Kind::rule;
-      step.operation = rule.operations();
-      step.operations = rule.operation_count();
+      step.limits = static_cast<std::uint32_t>(room.at);
+      step.room = static_cast<std::uint32_t>(room.bytes / sizeof(kernel::veto::Operation));
+      step.operations = rules_.emplace_back(resident_blocks() * room.bytes).as<kernel::veto::Operation>();
     }
     return step;
   }
@@ -167,6 +180,7 @@ class Resident final : public Dispatch {
   DeviceMemory counts_;
   std::optional<DeviceMemory> chunks_;
   std::optional<DeviceMemory> peaks_;
+  std::vector<DeviceMemory> rules_;
   const kernel::peakfinder8::cuda::Pass* peaks_pass_ = nullptr;
   Stream stream_;
   std::uint32_t next_slot_ = 0;

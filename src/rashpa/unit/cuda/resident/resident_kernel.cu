@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint32_t w = threadIdx.x; w < std::size(shared_words); w += blockDim.x) shared_words[w] = 0;
   auto& shared = *reinterpret_cast<Shared*>(shared_words);
   __syncthreads();
-  if (threadIdx.x < task.step_count) shared.steps[threadIdx.x] = task.steps[threadIdx.x];
+  if (threadIdx.x < task.step_count) shared.steps[threadIdx.x] = own_step(task, threadIdx.x);
   __syncthreads();
   if (blockIdx.x == 0) return watch<false>(task, shared, threadIdx.x / 32);
 
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
   std::uint32_t odd = 0;
   for (Turn turn;; turn.next(task.stacks)) {
     const std::uint64_t trigger = team.await(turn);
-    if (trigger == 0) return;
+    if (!is_of(trigger, turn.ticket)) return;
     ResidentClocks clocks;
     clocks.taken = clock64();
     const std::uint32_t work = work_of(trigger);
@@ -119,6 +119,7 @@ __global__ void __launch_bounds__(kThreads)
       const uint4 words = __ldcg(reinterpret_cast<const uint4*>(task.counts + set * task.stack + threadIdx.x));
       found = {words.x, words.y, words.z, words.w};
     }
+    if (threadIdx.x < 32 && changes_limits(trigger)) take_limits(task, shared.steps, turn.slot);
     if constexpr (kPeaks) {
       if (threadIdx.x < 32) {
         const bool reaches = is_image && decide(task, shared.steps, peaks.step, found, {}, numbers).accepted;

@@ -49,11 +49,13 @@ struct ResidentPeaks {
 struct ResidentStep {
   enum class Kind : std::uint8_t { count, rule, peaks, list };
   Kind kind = Kind::count;
-  std::uint8_t number = 0;       ///< in the pipeline
-  std::uint32_t column = 0;      ///< the first of its numbers; rule: how many numbers those before it have
-  kernel::CountTap tap{};        ///< count
-  std::uint32_t operations = 0;  ///< rule
-  const kernel::veto::Operation* operation = nullptr;  ///< rule, device memory
+  std::uint8_t number = 0;   ///< in the pipeline
+  std::uint32_t column = 0;  ///< the first of its numbers; rule: how many numbers those before it have
+  std::uint32_t limits = 0;  ///< count, rule: where they are, in bytes from the beginning of an order
+  kernel::CountTap tap{};    ///< count: the limits in hand
+  std::uint32_t room = 0;    ///< rule: most operations
+  /// rule: the limits in hand, in device memory; `room` of them for each block
+  kernel::veto::Operation* operations = nullptr;
 };
 
 /// Everything the resident kernel works with. Host memory is pinned; it is read past the caches.
@@ -73,6 +75,8 @@ struct ResidentTask {
   bool tells_first = false;                ///< findings and host_decided are written before anything else leaves
   Control* control = nullptr;              ///< host
   SlotTrigger* triggers = nullptr;         ///< host, [stacks]
+  const std::byte* orders = nullptr;       ///< host, [stacks], order_stride apart: with limits
+  std::size_t order_stride = 0;            ///< bytes
   const std::byte* images = nullptr;       ///< host, [stacks][stack], image_stride apart
   std::size_t image_stride = 0;            ///< bytes
   std::byte* out = nullptr;                ///< device, [stack], out_stride apart
@@ -97,6 +101,9 @@ struct ResidentTask {
 
 /// Runs of pixels that a warp converts at once.
 constexpr std::uint32_t resident_chunks(std::uint32_t pixels) noexcept { return (pixels + 2047) / 2048 * 8; }
+
+/// Returns the most blocks that the kernel has on the current device. Throws ResourceError.
+std::uint32_t resident_blocks();
 
 /// Starts the kernel; it ends when Control::abort is not 0. All of its blocks run at once or it is not started.
 /// `peaks`: its work for a step of that kind; null: there is none.

@@ -57,16 +57,15 @@ struct Room {
 /// All threads that work.
 __device__ __forceinline__ void sync() { asm volatile("bar.sync 1, %0;" ::"n"(kWorkers) : "memory"); }
 
-/// The trigger of `turn` when it has come; 0: the end has. Each warp by itself.
+/// The trigger of `turn` when it has come; that of another when the end has. Each warp by itself.
 __device__ std::uint64_t await(Watched& watched, Turn turn) {
   std::uint64_t seen = 0;
   if (threadIdx.x % 32 == 0) {  // acquire: stores that the watcher released with `go`, and all before `end`
     OnBlock<std::uint64_t> go(watched.go);
     OnBlock<std::uint32_t> end(watched.end);
-    while (ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket) {
+    while (!is_of(seen = go.load(::cuda::memory_order_acquire), turn.ticket)) {
       if (end.load(::cuda::memory_order_acquire) == 0) continue;
       seen = go.load(::cuda::memory_order_acquire);
-      if (ticket_of(seen) != turn.ticket) seen = 0;
       break;
     }
   }
@@ -91,7 +90,7 @@ __global__ void __launch_bounds__(kWorkers + 32 * kWatchers) resident_small(cons
   for (std::uint32_t w = threadIdx.x; w < std::size(shared_words); w += blockDim.x) shared_words[w] = 0;
   auto& shared = *reinterpret_cast<SmallShared*>(shared_words);
   __syncthreads();
-  if (threadIdx.x < task.step_count) shared.steps[threadIdx.x] = task.steps[threadIdx.x];
+  if (threadIdx.x < task.step_count) shared.steps[threadIdx.x] = own_step(task, threadIdx.x);
   __syncthreads();
   if (threadIdx.x >= kWorkers) return watch<true>(task, shared, (threadIdx.x - kWorkers) / 32);
 
@@ -110,7 +109,7 @@ __global__ void __launch_bounds__(kWorkers + 32 * kWatchers) resident_small(cons
   std::uint32_t set = 0;
   for (Turn turn;; turn.next(task.stacks)) {
     const std::uint64_t trigger = await(shared, turn);
-    if (trigger == 0) return;
+    if (!is_of(trigger, turn.ticket)) return;
     const auto note = [&](long long ResidentClocks::*stage) {
       if (threadIdx.x == 0) shared.clocks.*stage = clock64();
     };
@@ -150,6 +149,7 @@ __global__ void __launch_bounds__(kWorkers + 32 * kWatchers) resident_small(cons
       OnBlock<std::uint32_t>(shared.taken).store(turn.ticket, ::cuda::memory_order_release);
     }
     if (threadIdx.x < 32) {
+      if (changes_limits(trigger)) take_limits(task, shared.steps, turn.slot);
       if (threadIdx.x < task.stack) {
         Scalar* const numbers = room.numbers + threadIdx.x * task.columns;
         for (std::uint32_t c = 0; c < task.columns; ++c) numbers[c] = Scalar{};

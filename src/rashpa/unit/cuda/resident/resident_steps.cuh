@@ -105,6 +105,33 @@ __device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, st
   tally(task, counts, chunk, converted, entries.invalid);
 }
 
+/// The step as this block has it; its limits come with the first stack.
+__device__ inline ResidentStep own_step(const ResidentTask& task, std::uint32_t number) {
+  ResidentStep step = task.steps[number];
+  if (step.kind == ResidentStep::Kind::rule) step.operations += std::size_t{blockIdx.x} * step.room;
+  return step;
+}
+
+/// One warp: takes the limits of the stack in `slot` for the block.
+__device__ inline void take_limits(const ResidentTask& task, ResidentStep* steps, std::uint32_t slot) {
+  const std::byte* const order = task.orders + slot * task.order_stride;
+#pragma unroll 1
+  for (std::uint32_t s = 0; s < task.step_count; ++s) {
+    ResidentStep& step = steps[s];
+    const auto* const limits = reinterpret_cast<const uint4*>(order + step.limits);
+    if (step.kind == ResidentStep::Kind::count && threadIdx.x % 32 == 0) {
+      const uint4 words = __ldcv(limits);
+      step.tap = {static_cast<std::int32_t>(words.x), words.y, words.z};
+    }
+    if (step.kind != ResidentStep::Kind::rule) continue;
+    static_assert(sizeof(kernel::veto::Operation) == sizeof(uint4));
+    auto* const to = reinterpret_cast<uint4*>(step.operations);
+#pragma unroll 1
+    for (std::uint32_t at = threadIdx.x % 32; at < step.room; at += 32) to[at] = __ldcv(limits + at);
+  }
+  __syncwarp();
+}
+
 /// The results of an image with all pixels converted. All blocks come to the same.
 struct Decided {
   bool accepted = false;
@@ -127,7 +154,7 @@ __device__ inline Decided decide(const ResidentTask& task, const ResidentStep* a
         finding.verdict = step.tap.verdict(counts.bright);
         break;
       case ResidentStep::Kind::rule:
-        finding.verdict = kernel::veto::holds(step.operation, step.operations, numbers) ? 0 : 1;
+        finding.verdict = kernel::veto::holds(step.operations, numbers) ? 0 : 1;
         break;
       case ResidentStep::Kind::peaks:
         numbers[step.column] = Scalar::of_count(peaks.count);

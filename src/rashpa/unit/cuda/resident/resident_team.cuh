@@ -42,7 +42,7 @@ struct RunRoom {
 
 /// The shared state of a block, one of several, for the stack in hand.
 struct Shared : Watched {
-  std::uint64_t trigger;  ///< of that stack; 0: none, leave
+  std::uint64_t trigger;  ///< of that stack; another: leave
   std::uint32_t accepted;
   std::uint32_t reached;                   ///< images that peaks are looked for in
   ResidentCounts counts[kResidentImages];  ///< of this block
@@ -53,7 +53,6 @@ struct Shared : Watched {
 
 constexpr unsigned long long kClosed = 1ULL << 32U;
 
-__device__ inline std::uint32_t ticket_of(std::uint64_t trigger) { return static_cast<std::uint32_t>(trigger); }
 __device__ inline std::uint32_t work_of(std::uint64_t trigger) { return static_cast<std::uint32_t>(trigger >> 32U); }
 
 /// The stacks that the host triggers, one after the other.
@@ -75,7 +74,7 @@ __device__ void close(const ResidentTask& task, Watched& shared) {
   // Another warp may be about to let the last one go. Acquire its `go` or `gone`; release the end behind.
   if constexpr (kOneBlock) {
     OnBlock<std::uint64_t> go(shared.go);
-    while (ticket_of(go.load(::cuda::memory_order_acquire)) != last) {
+    while (!is_of(go.load(::cuda::memory_order_acquire), last)) {
     }
     OnBlock<std::uint32_t>(shared.end).store(1, ::cuda::memory_order_release);
   } else {
@@ -149,7 +148,7 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
     // The host's writes before the trigger are visible to every thread that sees this thread's release.
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
-    if (static_cast<std::int32_t>(ticket_of(seen) - turn.ticket) >= 0) {
+    if (has_come(seen, turn.ticket)) {
       if (atomicCAS(&shared.claimed, static_cast<unsigned long long>(last),
                     static_cast<unsigned long long>(turn.ticket)) == last) {
         first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
@@ -185,17 +184,16 @@ struct Team {
   __device__ static std::uint32_t block() { return blockIdx.x - 1; }
   __device__ static std::uint32_t blocks() { return gridDim.x - 1; }
 
-  /// The trigger of `turn` when it has come; 0: the end has.
+  /// The trigger of `turn` when it has come; another when the end has.
   __device__ std::uint64_t await(Turn turn) {
     if (threadIdx.x == 0) {  // acquire: stores that the watcher released with `go`, and all before `end`
       std::uint64_t seen = 0;
       OnDevice<std::uint64_t> go(task.go[turn.slot]);
       OnDevice<std::uint32_t> end(task.state->end);
-      for (std::uint32_t looks = 1; ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket; ++looks) {
+      for (std::uint32_t looks = 1; !is_of(seen = go.load(::cuda::memory_order_acquire), turn.ticket); ++looks) {
         if (looks % kLooksAtTrigger != 0 || end.load(::cuda::memory_order_acquire) == 0) continue;
         // All blocks finish stacks that were let go before the end.
         seen = go.load(::cuda::memory_order_acquire);
-        if (ticket_of(seen) != turn.ticket) seen = 0;
         break;
       }
       shared.trigger = seen;

@@ -270,5 +270,52 @@ TEST(Resident, small_images_stopped_in_any_state_end) {
   }
 }
 
+TEST(ResidentKernel, limits_change_with_a_stack_in_one_block_and_in_several) {
+  constexpr std::uint32_t kStacks = 4, kRun = 20;
+  for (const Size& size : kSizes) {
+    SCOPED_TRACE(::testing::Message() << size.width << " × " << size.height << ", stack of " << size.stack);
+    const auto config = jungfrau::synthetic::config(size.width, size.height, Output::photons, 1, 0.01);
+    const Pipeline pipeline{
+        {config, bragg_count::Config{10, 0, 1'000'000}, veto::Config{"bright_pixels < 1e6", "dull"}}};
+    Doorbell bells[2];
+    Ring rings[2] = {Ring(size, kStacks), Ring(size, kStacks)};
+    for (Ring& ring : rings) ring.fill(config, 0);
+    const auto resident =
+        make_unit({.kind = Kind::cuda, .trigger = Trigger::persistent}, pipeline, rings[0].layout, bells[0]);
+    const auto truth = make_unit({}, pipeline, rings[1].layout, bells[1]);
+    const auto pixels = static_cast<std::uint32_t>(size.shape().pixels());
+    std::size_t accepted = 0, vetoed = 0;
+    for (std::uint32_t number = 0; number < kRun; ++number) {
+      if (number % 2 == 1) {
+        const kernel::StepOf count = bragg_count::Config{10, number % 4 == 1 ? 1U : 0U, 1'000'000};
+        const kernel::StepOf rule = veto::Config{
+            "bright_pixels < " + std::to_string(pixels / (number % 3 == 0 ? 10 : 1000)) + " or masked_pixels > 1e9",
+            "dull"};
+        for (Unit* const unit : {resident.get(), truth.get()}) {
+          if (number % 5 != 0) {
+            EXPECT_EQ(adjust(*unit, 1, count), number);
+          }
+          if (number % 7 != 0) {
+            EXPECT_EQ(adjust(*unit, 2, rule), number);
+          }
+        }
+      }
+      Stack& left = rings[0].all[number % kStacks];
+      Stack& right = rings[1].all[number % kStacks];
+      left.number = right.number = number;
+      resident->submit(&left);
+      truth->submit(&right);
+      ASSERT_EQ(wait(*resident, bells[0]), &left);
+      ASSERT_EQ(wait(*truth, bells[1]), &right);
+      for (std::uint32_t i = 0; i < size.stack; ++i) {
+        expect_same(left.images[i], right.images[i], Output::photons, size.shape().pixels());
+        (right.images[i].decision == Decision::accepted ? accepted : vetoed) += 1;
+      }
+    }
+    EXPECT_GT(accepted, 0U);
+    EXPECT_GT(vetoed, 0U);
+  }
+}
+
 }  // namespace
 }  // namespace rashpa::unit

@@ -11,18 +11,19 @@ constexpr unsigned kDeliverThreads = 512;
 
 __device__ const std::uint8_t* work_of(const Order* order) { return reinterpret_cast<const std::uint8_t*>(order + 1); }
 
-__device__ std::uint8_t tap_verdict(const Deliver& step, std::uint32_t i) {
-  return step.settles && work_of(step.order)[i] != 0 ? step.tap.verdict(step.findings[i].counted) : 0;
+__device__ std::uint8_t tap_verdict(const Deliver& step, const kernel::CountTap& tap, std::uint32_t i) {
+  return step.tap != nullptr && work_of(step.order)[i] != 0 ? tap.verdict(step.findings[i].counted) : 0;
 }
 
 __global__ void deliver_kernel(const Deliver step) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   const std::size_t self = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const kernel::CountTap tap = step.tap != nullptr ? *step.tap : kernel::CountTap{};
   if (step.images != nullptr) {
     const std::size_t pieces = step.host_bytes / sizeof(int4);
     for (std::uint32_t i = 0; i < step.stack; ++i) {
       if (work_of(step.order)[i] == 0 || step.findings[i].entries == kernel::cuda::kListOverflow) continue;
-      if (tap_verdict(step, i) != 0) continue;
+      if (tap_verdict(step, tap, i) != 0) continue;
       const auto* from = reinterpret_cast<const int4*>(step.images + i * step.image_stride);
       auto* to = reinterpret_cast<int4*>(step.host_images + i * step.host_stride);
       for (std::size_t piece = self; piece < pieces; piece += threads) __stcs(&to[piece], __ldcs(&from[piece]));
@@ -30,7 +31,7 @@ __global__ void deliver_kernel(const Deliver step) {
   }
   for (std::size_t i = self; i < step.stack; i += threads) {
     DeviceFinding finding = step.findings[i];
-    const std::uint8_t verdict = tap_verdict(step, static_cast<std::uint32_t>(i));
+    const std::uint8_t verdict = tap_verdict(step, tap, static_cast<std::uint32_t>(i));
     if (verdict != 0) {
       finding.verdict = verdict;
       finding.step = step.tap_step;
@@ -39,7 +40,7 @@ __global__ void deliver_kernel(const Deliver step) {
   }
   for (std::size_t i = self; i < std::size_t{step.stack} * step.columns; i += threads) {
     const bool counted =
-        step.settles && i % step.columns == step.tap_column && work_of(step.order)[i / step.columns] != 0;
+        step.tap != nullptr && i % step.columns == step.tap_column && work_of(step.order)[i / step.columns] != 0;
     step.host_scalars[i] = counted ? Scalar::of_count(step.findings[i / step.columns].counted) : step.scalars[i];
   }
   // The last block to come here has everybody's stores behind it, and nobody reads the findings any more.

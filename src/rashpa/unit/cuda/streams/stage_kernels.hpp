@@ -32,11 +32,10 @@ struct Deliver {
   DeviceFinding* host_findings = nullptr;
   Scalar* host_scalars = nullptr;
   std::uint32_t* host_done = nullptr;
-  bool settles = false;                  ///< the last step is `tap`, of DeviceFinding::counted
-  kernel::CountTap tap{};                ///< settles
-  std::uint32_t tap_column = 0;          ///< settles: of `columns`
-  std::uint8_t tap_step = 0;             ///< settles: its number
-  std::uint32_t* blocks_done = nullptr;  ///< one word of device memory, 0 between launches
+  const kernel::CountTap* tap = nullptr;  ///< of the device: the last step, of DeviceFinding::counted; null: it is none
+  std::uint32_t tap_column = 0;           ///< of `columns`
+  std::uint8_t tap_step = 0;              ///< its number
+  std::uint32_t* blocks_done = nullptr;   ///< one word of device memory, 0 between launches
 };
 cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept;
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rashpa/kernel/contract/step.hpp"
+#include "rashpa/unit/split/strips.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit::cuda {
+
+/// The limits of vetoes as each stack carries them behind its order, a room for each step that has some. Work in
+/// streams, captured or enqueued ahead, finds there those of its stack: a change is a copy on the host. One thread, but
+/// for functions that do not change it.
+class StackLimits {
+ public:
+  /// `begin`: bytes of an order in front of the limits, a multiple of 64. `meetings`: with the bounds by which members
+  /// with strips of images decide.
+  StackLimits(const Steps& steps, const Layout& layout, std::size_t begin, const std::vector<Meeting>& meetings = {});
+
+  /// The bytes of an order and its limits, a multiple of 64.
+  [[nodiscard]] std::size_t stride() const noexcept { return begin_ + now_.size(); }
+  /// A place in those bytes, aligned to 16; nothing: the step has no such.
+  struct Room {
+    std::size_t at = 0;
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] const std::optional<Room>& of(std::size_t step) const noexcept { return limits_[step]; }
+  [[nodiscard]] const std::optional<Room>& bounds_of(std::size_t step) const noexcept { return bounds_[step]; }
+
+  /// Other limits of a step.
+  struct Change {
+    std::size_t step = 0;
+    kernel::LimitBytes limits;
+    kernel::LimitBytes bounds;  ///< of a step whose strips members decide on together
+  };
+  /// Throws ConfigError when the change does not fit its rooms.
+  void check(const Change& change) const;
+  /// Takes a change that fits. Does not allocate.
+  void adopt(const Change& change) noexcept;
+  /// Writes the limits behind the order of the next stack, which goes to `slot`. Returns true when they are others than
+  /// those of the stack before, as of the first stack.
+  bool write(std::uint32_t slot, std::byte* order) noexcept;
+
+ private:
+  std::optional<Room> keep(const kernel::LimitBytes& bytes);
+  void put(const std::optional<Room>& room, const kernel::LimitBytes& bytes) noexcept;
+
+  std::size_t begin_;
+  std::vector<std::string> names_;           // by step
+  std::vector<std::optional<Room>> limits_;  // by step
+  std::vector<std::optional<Room>> bounds_;  // by step
+  std::vector<std::byte> now_;               // behind an order
+  std::uint64_t version_ = 1;                // of now_
+  std::vector<std::uint64_t> written_;       // by slot: the version there
+  std::uint64_t told_ = 0;                   // of the stack before
+};
+
+}  // namespace rashpa::unit::cuda
