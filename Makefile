@@ -160,9 +160,10 @@ mutants: build/.packages  ## one change at a time of the core and the manager: t
 	cmake --build $(BUILD) --target rashpa_core_test rashpa_link_test rashpa_scheduler_test rashpa_sink_test rashpa_transfer_test rashpa_simulation
 	.venv/bin/python tools/mutants/try_changes.py --jobs $(JOBS) --count $(or $(COUNT),60) $(FILES)
 
-test-sim: build/.packages  ## the product under a virtual clock: SEEDS faulty runs from FROM on (10000, 1)
-	cmake --build $(BUILD) --target rashpa_simulation
+test-sim: build/.packages  ## the product under a virtual clock: SEEDS faulty runs from FROM on (10000, 1); POWER_SEEDS runs of sinks whose power fails (200)
+	cmake --build $(BUILD) --target rashpa_simulation rashpa_power_failure
 	$(BUILD)/tests/simulation/rashpa_simulation --seeds $(or $(SEEDS),10000) --from $(or $(FROM),1) --jobs $(JOBS)
+	$(BUILD)/tests/simulation/rashpa_power_failure --seeds $(or $(POWER_SEEDS),200) --from $(or $(FROM),1) --jobs $(JOBS)
 
 test-slurm: build  ## nodes as job steps of a real Slurm, which is started for it; packages of packages-slurm.txt
 	@tools/install_packages.sh packages-slurm.txt

@@ -112,12 +112,12 @@ Answer write(std::size_t bytes) noexcept {
 }
 
 // Contents of HDF5 files are kept: they are brought to the device at the end of a run, and nobody promises it before.
-void written(int fd, std::uint64_t offset, std::size_t bytes) {
+void written(int fd, std::uint64_t offset, std::span<const std::byte> bytes) {
   const std::string link = fmt::format("/proc/self/fd/{}", fd);
   std::error_code nothing;
   const std::string name = std::filesystem::read_symlink(link, nothing).filename().string();
   if (name.find(".h5") != std::string::npos) return;
-  the_disk()->unsafe.push_back({.file = number_of(fd), .offset = offset, .bytes = bytes});
+  the_disk()->unsafe.push_back({.file = number_of(fd), .offset = offset, .bytes = bytes.size()});
 }
 
 void renaming(const char* to) noexcept {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 
 #include "world.hpp"
 
@@ -31,7 +32,7 @@ void begin(std::uint64_t seed, const std::filesystem::path& folder, const Faults
 [[nodiscard]] bool guards(int fd) noexcept;
 Answer write(std::size_t bytes) noexcept;
 /// Bytes of the file have been written there; a sync of the file makes them safe.
-void written(int fd, std::uint64_t offset, std::size_t bytes);
+void written(int fd, std::uint64_t offset, std::span<const std::byte> bytes);
 /// A file has another name; a sync of any file makes it safe, as on disks with a journal.
 void renamed(const char* from, const char* to);
 /// Before that: a file that has the name now may have it again.

@@ -23,11 +23,8 @@ class ImageStore {
   /// and why in `error` (the first reason only). Does not throw.
   virtual void put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
                    std::string& error) = 0;
-  /// The bytes of the raw file that hold an image of the last stack.
-  [[nodiscard]] virtual RawPlace raw_place(std::size_t image) const {
-    static_cast<void>(image);
-    return {};
-  }
+  /// The bytes that hold an image of the last stack.
+  [[nodiscard]] virtual RawPlace raw_place(std::size_t image) const = 0;
   /// The rows of the last stack are in the journal.
   virtual void noted() {}
   /// Called now and then, also while no stack comes: takes finished work of the storage. True when stats() has changed.

@@ -263,16 +263,19 @@ void OutputFiles::begin() {
   std::vector<fs::path> placed;  // by this run
   placed.reserve(5);
   try {
-    // From here on the new run has begun. The master goes first: an old one beside new data files would show their
-    // images under its own frame numbers. A new one refers to nothing yet.
-    sync_master_of_raw();
-    take_place(master_path(prefix_), placed);
-    // Over one whose master is gone: it belongs to nothing.
-    placed.push_back(journal_path(prefix_));
-    if (::rename(staged(journal_path(prefix_)).c_str(), journal_path(prefix_).c_str()) != 0) {
+    sync_beginning();
+    // Whatever ends us here, no master is beside the journal of another run: one that has a journal goes first. A
+    // whole one stays whole beside the new journal, which has no rows.
+    if (before.get() >= 0) ::unlink(master_path(prefix_).c_str());
+    const fs::path journal = journal_name_;
+    placed.push_back(journal);
+    if (::rename(staged_journal_.c_str(), journal.c_str()) != 0) {
       placed.pop_back();
-      throw FileError(sink() + journal_path(prefix_).string() + " cannot get its name: " + errno_text(errno));
+      throw FileError(sink() + journal.string() + " cannot get its name: " + errno_text(errno));
     }
+    // From here on the new run has begun. The master goes before the data: an old one beside new data files would show
+    // their images under its own frame numbers. A new one refers to nothing yet.
+    take_place(master_path(prefix_), placed);
     if (existing_ == Existing::replace) {
       for (const fs::path& old : data_files(prefix_)) ::unlink(old.c_str());
       for (const fs::path& old : {tables_path(prefix_), accumulated_path(prefix_), facts_path(prefix_)}) {
@@ -282,6 +285,7 @@ void OutputFiles::begin() {
     take_place(data_path(prefix_, 1, form_), placed);
     take_place(tables_path(prefix_), placed);
     take_place(accumulated_path(prefix_), placed);
+    sync_names();
   } catch (...) {  // a run that has not begun leaves nothing
     for (const fs::path& path : placed) ::unlink(path.c_str());
     throw;
@@ -289,14 +293,21 @@ void OutputFiles::begin() {
   begun_ = true;
 }
 
-/// The images of a raw run are found by its master alone, also where the power fails before the run's end.
-void OutputFiles::sync_master_of_raw() const {
-  const fs::path master = staged(master_path(prefix_));
-  if (form_ != ImageForm::raw || !fs::exists(master)) return;
-  if (const std::string reason = sync_to_disk(master); !reason.empty()) {
+/// Images are found by master and journal alone: the power may fail at any moment from here on.
+void OutputFiles::sync_beginning() const {
+  const auto refuse = [&](const fs::path& path, const std::string& reason) {
     throw FileError(fmt::format("{}{} cannot be brought to the disk: {}; look at the disk, or change the prefix",
-                                sink(), master.string(), reason));
-  }
+                                sink(), path.string(), reason));
+  };
+  if (::fsync(journal_) != 0) refuse(staged_journal_, errno_text(errno));
+  const fs::path master = staged(master_path(prefix_));
+  if (!fs::exists(master)) return;
+  if (const std::string reason = sync_to_disk(master); !reason.empty()) refuse(master, reason);
+}
+
+void OutputFiles::sync_names() const {
+  // A folder that cannot be opened for that is no reason to fail: the names are there.
+  sync_to_disk(fs::absolute(prefix_).parent_path());
 }
 
 /// Gives a staged file its name, when there is one.

@@ -25,6 +25,8 @@ class OutputFiles {
   /// Throws FileError when the files cannot be renamed.
   void begin();
   [[nodiscard]] bool begun() const noexcept { return begun_; }
+  /// Files that were made since then keep their names after a loss of power.
+  void sync_names() const;
   /// The master is complete: removes the journal.
   void complete() noexcept;
 
@@ -52,7 +54,7 @@ class OutputFiles {
  private:
   [[nodiscard]] std::filesystem::path now(const std::filesystem::path& path) const;
   void refuse_what_is_there() const;
-  void sync_master_of_raw() const;
+  void sync_beginning() const;
   void take_place(const std::filesystem::path& path, std::vector<std::filesystem::path>& placed) const;
   void lock_journal();
 

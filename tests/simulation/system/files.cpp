@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstring>
 #include <map>
+#include <span>
 
 #include "disk.hpp"
 #include "memory.hpp"
@@ -32,6 +33,10 @@ short ready_of(const pollfd& file) noexcept {
     if ((file.events & POLLIN) != 0 && found->second != 0) ready |= POLLIN;
   }
   return ready;
+}
+
+std::span<const std::byte> bytes_of(const void* data, ssize_t bytes) noexcept {
+  return {static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)};
 }
 
 int wait_for_files(pollfd* files, nfds_t count, std::int64_t until) noexcept {
@@ -107,7 +112,7 @@ ssize_t write(int fd, const void* data, std::size_t bytes) {
   if (answer.error != 0) return said(answer.error);
   const off_t at = ::lseek(fd, 0, SEEK_CUR);
   const ssize_t done = call(fd, data, answer.bytes);
-  if (done > 0) disk::written(fd, static_cast<std::uint64_t>(at), static_cast<std::size_t>(done));
+  if (done > 0) disk::written(fd, static_cast<std::uint64_t>(at), bytes_of(data, done));
   return done;
 }
 
@@ -117,7 +122,7 @@ ssize_t pwrite(int fd, const void* data, std::size_t bytes, off_t offset) {
   const disk::Answer answer = disk::write(bytes);
   if (answer.error != 0) return said(answer.error);
   const ssize_t done = call(fd, data, answer.bytes, offset);
-  if (done > 0) disk::written(fd, static_cast<std::uint64_t>(offset), static_cast<std::size_t>(done));
+  if (done > 0) disk::written(fd, static_cast<std::uint64_t>(offset), bytes_of(data, done));
   return done;
 }
 

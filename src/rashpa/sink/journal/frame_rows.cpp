@@ -50,7 +50,7 @@ std::string file_of(int file) {
 
 }  // namespace
 
-std::size_t FrameRows::record_bytes() const noexcept { return sink::record_bytes(columns(), header_.form); }
+std::size_t FrameRows::record_bytes() const noexcept { return sink::record_bytes(columns(), has_places_); }
 
 FrameRows::FrameRows(int journal, const JournalHeader& header, const Reserve& reserve)
     : journal_(journal), header_(header), reserve_(reserve) {
@@ -64,7 +64,8 @@ FrameRows::FrameRows(int journal, const JournalHeader& header, const Reserve& re
                     .width = header.width,
                     .height = header.height,
                     .pixel = static_cast<std::uint32_t>(header.pixel),
-                    .form = static_cast<std::uint32_t>(header.form)};
+                    .form = static_cast<std::uint32_t>(header.form),
+                    .version = version_of(header.form)};
   first.crc = first.own_crc();
   end_ = sizeof(first) + block.size();
   int code = take_room(images);
@@ -97,11 +98,12 @@ int FrameRows::take_room(std::uint64_t images) noexcept {
 FrameRows::FrameRows(int journal) : journal_(journal) {
   JournalReader reader(journal);
   header_ = reader.header();
+  has_places_ = reader.has_places();
   while (const JournalReader::Record* record = reader.next()) {
     rows_.push_back(record->row);
     scalars_.insert(scalars_.end(), record->scalars.begin(), record->scalars.end());
     lost_.insert(lost_.end(), record->lost.begin(), record->lost.end());
-    if (is_raw()) raw_.push_back(record->raw);
+    raw_.push_back(record->raw);
   }
   end_ = reader.end();
   noted_ = rows_.size();
@@ -127,7 +129,7 @@ void FrameRows::append(const StackImage& image, ErrorReason result, const Stored
   scalars_.insert(scalars_.end(), image.scalars.begin(),
                   image.scalars.begin() + static_cast<std::ptrdiff_t>(columns()));
   lost_.insert(lost_.end(), image.lost, image.lost + image.lost_count);
-  if (is_raw()) raw_.push_back(raw);
+  raw_.push_back(raw);
 }
 
 void FrameRows::append(const FrameRows& from, std::size_t image, const StoredPlace& stored) {
@@ -135,6 +137,7 @@ void FrameRows::append(const FrameRows& from, std::size_t image, const StoredPla
   FrameRow row = from.rows_[image];
   row.stored = stored;
   rows_.push_back(row);
+  raw_.emplace_back();  // its bytes are others here
   for (std::size_t column = 0; column < columns(); ++column) scalars_.push_back(from.scalar(image, column));
   for (; taken_ < image; ++taken_) taken_lost_ += from.rows_[taken_].lost_runs;
   const auto lost = from.lost_.begin() + static_cast<std::ptrdiff_t>(taken_lost_);
@@ -151,7 +154,7 @@ void FrameRows::append(const SkippedImage& image) {
   row.error = image.error;
   rows_.push_back(row);
   add_no_scalars();
-  if (is_raw()) raw_.emplace_back();
+  raw_.emplace_back();
 }
 
 // Of an image of which nobody knows any.
@@ -166,7 +169,7 @@ void FrameRows::add_record(std::size_t image, const LostRun* lost) {
   const FrameRow& row = rows_[image];
   const std::size_t scalar_bytes = columns() * sizeof(Scalar);
   const std::size_t lost_bytes = row.lost_runs * sizeof(LostRun);
-  const std::size_t raw_bytes = is_raw() ? sizeof(RawPlace) : 0;
+  const std::size_t raw_bytes = has_places_ ? sizeof(RawPlace) : 0;
   records_.resize(at + record_bytes() + lost_bytes);
   std::byte* to = records_.data() + at;
   std::memcpy(to, &row, sizeof(row));
@@ -197,6 +200,8 @@ bool FrameRows::note() {
   return true;
 }
 
+bool FrameRows::sync() const noexcept { return ::fsync(journal_) == 0; }
+
 void FrameRows::give_back_reserve() noexcept {
   // Room that cannot be given back is only room.
   [[maybe_unused]] const int done = ::ftruncate(journal_, static_cast<off_t>(end_));
@@ -220,7 +225,7 @@ void FrameRows::fill_up() {
     rows_.push_back(row);
     add_no_scalars();
   }
-  if (is_raw()) raw_.resize(rows_.size());
+  raw_.resize(rows_.size());
 }
 
 }  // namespace rashpa::sink

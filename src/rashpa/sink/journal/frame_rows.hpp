@@ -25,12 +25,13 @@ struct StoredPlace {
   friend bool operator==(const StoredPlace&, const StoredPlace&) = default;
 };
 
-/// The bytes of a raw file that hold an image.
+/// The bytes that hold an image: of a raw file, of a chunk, or of the elements of a list. A loss of power may leave
+/// others in their place.
 struct RawPlace {
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-  std::uint32_t crc32c = 0;  ///< of these bytes
-  std::uint32_t unused = 0;
+  std::uint64_t offset = 0;       ///< in a raw file
+  std::uint64_t length = 0;       ///< of a list: elements. 0: nobody has said it
+  std::uint32_t crc32c = 0;       ///< of these bytes; of a list: of the indices, then of the values
+  std::uint32_t rows_crc32c = 0;  ///< of its rows of tables and its profiles, where they are stored
   friend bool operator==(const RawPlace&, const RawPlace&) = default;
 };
 
@@ -89,6 +90,8 @@ class FrameRows {
   void append(const FrameRows& from, std::size_t image, const StoredPlace& stored);
   /// Writes the rows appended since the last time to the journal; false when that failed: the next call tries again.
   bool note();
+  /// Brings the rows of note() to the disk; false when that failed.
+  [[nodiscard]] bool sync() const noexcept;
   /// Gives back the reserved room; rows of note() stay.
   void give_back_reserve() noexcept;
 
@@ -101,7 +104,7 @@ class FrameRows {
   }
   /// The time from the first to the last image whose time is known, by their source.
   [[nodiscard]] std::uint64_t lasted_ns() const noexcept;
-  /// The place of an image of a run in raw files.
+  /// The bytes of an image.
   [[nodiscard]] const RawPlace& raw_place(std::size_t image) const noexcept { return raw_[image]; }
   [[nodiscard]] const std::vector<LostRun>& lost() const noexcept { return lost_; }  ///< of all rows, in order
   /// Makes rows of images of which nothing is known: open, undecided, with the frame numbers that they must have.
@@ -114,7 +117,6 @@ class FrameRows {
   [[nodiscard]] std::uint64_t room_of(std::uint64_t images) const noexcept;
   [[nodiscard]] int take_room(std::uint64_t images) noexcept;
   [[nodiscard]] std::size_t columns() const noexcept { return header_.results.columns.size(); }
-  [[nodiscard]] bool is_raw() const noexcept { return header_.form == ImageForm::raw; }
   [[nodiscard]] std::size_t record_bytes() const noexcept;
   int journal_;
   JournalHeader header_;
@@ -122,7 +124,8 @@ class FrameRows {
   std::uint64_t room_ = 0;  // images for which there is room
   std::vector<FrameRow> rows_;
   std::vector<Scalar> scalars_;  // [row][column]
-  std::vector<RawPlace> raw_;    // of raw files
+  std::vector<RawPlace> raw_;    // of each row
+  bool has_places_ = true;       // the journal's records
   std::vector<LostRun> lost_;
   std::size_t taken_ = 0, taken_lost_ = 0;  // rows of another run, and their lost runs
   std::vector<std::byte> records_;          // scratch of note()

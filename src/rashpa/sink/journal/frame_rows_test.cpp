@@ -316,7 +316,7 @@ TEST(FrameRows, room_is_taken_for_each_image_and_what_completing_needs_and_is_gi
     if (end) rows.give_back_reserve();
     return static_cast<std::uint64_t>(::lseek(journal.number(), 0, SEEK_END));
   };
-  const std::uint64_t row = record_bytes(results().columns.size(), ImageForm::dense);
+  const std::uint64_t row = record_bytes(results().columns.size(), true);
   const std::uint64_t none = bytes_of(0, {}, 0, true);
   EXPECT_EQ(bytes_of(5, {}, 0, false), none + 5 * row);
   EXPECT_EQ(bytes_of(5, {.fixed = 1000, .image = 10}, 0, false), none + 5 * row + 1050);
@@ -329,7 +329,7 @@ TEST(FrameRows, of_a_run_of_unknown_length_room_is_taken_when_half_of_it_is_used
   const auto bytes = [&] { return static_cast<std::uint64_t>(::lseek(journal.number(), 0, SEEK_END)); };
   FrameRows rows(journal.number(), {.images = JournalHeader::kNotKnown}, {.image = 10});
   const std::uint64_t at_first = bytes();
-  const std::uint64_t row = record_bytes(0, ImageForm::dense);
+  const std::uint64_t row = record_bytes(0, true);
   for (std::uint64_t index = 0; index < kHalf; ++index) rows.append(SkippedImage{.index = index});
   ASSERT_TRUE(rows.note());
   EXPECT_EQ(bytes(), at_first);
@@ -387,6 +387,32 @@ TEST(FrameRows, a_journal_of_an_earlier_version_is_read) {
   EXPECT_EQ(read.scalar(0, read.header().results.column("bright_pixels")).count(), 11U);
   EXPECT_EQ(read.scalar(0, read.header().results.column("masked_pixels")).count(), 22U);
   EXPECT_EQ(read.scalar(0, read.header().results.column("saturated_pixels")).count(), 33U);
+}
+
+/// Version 2 says no bytes of images but those in raw files.
+TEST(FrameRows, a_journal_without_sums_is_read_and_a_new_one_has_them_in_every_form) {
+  JournalHead head{.images = 1, .width = 8, .height = 4, .version = 2};
+  head.crc = head.own_crc();
+  const std::vector<std::byte> block = block_of({});
+  FrameRow row;
+  row.frame_number = 4;
+  const std::uint32_t crc = crc32c(bytes_of(row));
+  const File old;
+  for (const auto part : {bytes_of(head), std::span<const std::byte>(block), bytes_of(row), bytes_of(crc)}) {
+    ASSERT_EQ(write(old.number(), part.data(), part.size()), static_cast<ssize_t>(part.size()));
+  }
+  FrameRows read(old.number());
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read.row(0).frame_number, 4U);
+  EXPECT_EQ(read.raw_place(0), RawPlace{});
+  const RawPlace place{.length = 64, .crc32c = 5, .rows_crc32c = 6};
+  for (const ImageForm form : {ImageForm::dense, ImageForm::sparse, ImageForm::raw}) {
+    const File journal;
+    FrameRows rows(journal.number(), {.images = 1, .form = form, .results = results()}, {});
+    rows.append(StackImage{}, ErrorReason::none, {.file = 1}, place);
+    ASSERT_TRUE(rows.note());
+    EXPECT_EQ(FrameRows(journal.number()).raw_place(0), place);
+  }
 }
 
 }  // namespace

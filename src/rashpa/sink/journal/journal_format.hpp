@@ -26,7 +26,7 @@ struct JournalHead {
   std::uint64_t images = 0, every = 1, phase = 0;
   std::uint32_t width = 0, height = 0;
   std::uint32_t pixel = 0, form = 0;
-  std::uint32_t version = 2;  // 1: three columns that all pipelines had, in the row itself
+  std::uint32_t version = 2;  // 1: three columns that all pipelines had, in the row itself; 3: places in every form
   std::uint32_t crc = 0;
   [[nodiscard]] std::uint32_t own_crc() const noexcept {
     return crc32c(bytes_of(*this).first(sizeof(*this) - sizeof(crc)));
@@ -37,10 +37,16 @@ static_assert(std::is_trivially_copyable_v<LostRun> && sizeof(LostRun) == 12);
 static_assert(std::is_trivially_copyable_v<RawPlace> && sizeof(RawPlace) == 24);
 static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) == 8);
 
+/// The version that a run of this form writes: that of raw files, which outlive their run, has not changed.
+constexpr std::uint32_t version_of(ImageForm form) noexcept { return form == ImageForm::raw ? 2 : 3; }
+/// Returns true when records have a RawPlace.
+constexpr bool has_places(ImageForm form, std::uint32_t version) noexcept {
+  return form == ImageForm::raw || version >= 3;
+}
+
 /// Bytes of a record without its lost runs.
-constexpr std::size_t record_bytes(std::size_t columns, ImageForm form) noexcept {
-  return sizeof(FrameRow) + columns * sizeof(Scalar) + (form == ImageForm::raw ? sizeof(RawPlace) : 0) +
-         sizeof(std::uint32_t);
+constexpr std::size_t record_bytes(std::size_t columns, bool has_places) noexcept {
+  return sizeof(FrameRow) + columns * sizeof(Scalar) + (has_places ? sizeof(RawPlace) : 0) + sizeof(std::uint32_t);
 }
 
 /// Columns and reasons as lines, behind the head: so many bytes, the text, its checksum.

@@ -126,9 +126,9 @@ TEST(JournalFormat, the_head_has_a_checksum_of_all_that_it_says) {
 }
 
 TEST(JournalFormat, a_record_has_room_for_its_columns_and_place) {
-  EXPECT_EQ(record_bytes(0, ImageForm::dense), 64U + 4U);
-  EXPECT_EQ(record_bytes(3, ImageForm::dense), 64U + 3U * 8U + 4U);
-  EXPECT_EQ(record_bytes(3, ImageForm::raw), 64U + 3U * 8U + 24U + 4U);
+  EXPECT_EQ(record_bytes(0, false), 64U + 4U);
+  EXPECT_EQ(record_bytes(3, false), 64U + 3U * 8U + 4U);
+  EXPECT_EQ(record_bytes(3, true), 64U + 3U * 8U + 24U + 4U);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 namespace rashpa::sink {
 namespace {
 
+constexpr std::uint32_t kLatestVersion = 3;
 constexpr std::size_t kPiece = 1U << 18U;  // bytes read at a time, at least
 
 /// Returns true when a row's enumerators exist; the row may come from anywhere.
@@ -70,9 +71,8 @@ bool JournalReader::read_head() {
   const JournalHead expected;
   if (!have(sizeof(head))) return false;
   std::memcpy(&head, next_.data(), sizeof(head));
-  const bool known = head.magic == expected.magic && head.crc == head.own_crc() &&
-                     (head.version == 1 || head.version == expected.version) &&
-                     head.pixel <= static_cast<std::uint32_t>(PixelType::f32) &&
+  const bool known = head.magic == expected.magic && head.crc == head.own_crc() && head.version >= 1 &&
+                     head.version <= kLatestVersion && head.pixel <= static_cast<std::uint32_t>(PixelType::f32) &&
                      head.form <= static_cast<std::uint32_t>(ImageForm::raw);
   if (!known) return false;
   at_ = sizeof(head);
@@ -111,7 +111,7 @@ bool JournalReader::find(std::size_t fixed) {
 const JournalReader::Record* JournalReader::next() {
   if (rows_ == header_.images) return nullptr;
   const std::size_t scalars = version_ == 1 ? 0 : header_.results.columns.size();  // behind the row
-  const std::size_t fixed = record_bytes(scalars, header_.form);
+  const std::size_t fixed = record_bytes(scalars, has_places());
   bool found = find(fixed);
   if (!found) {
     read_.clear();  // bytes read with the record before may have been written since
@@ -127,7 +127,7 @@ const JournalReader::Record* JournalReader::next() {
     from += bytes;
   };
   take(record_.scalars.data(), scalars * sizeof(Scalar));
-  if (header_.form == ImageForm::raw) take(&record_.raw, sizeof(record_.raw));
+  if (has_places()) take(&record_.raw, sizeof(record_.raw));
   take(record_.lost.data(), row.lost_runs * sizeof(LostRun));
   if (version_ == 1) take_old_columns();
   at_ += next_.size();

@@ -8,6 +8,7 @@
 #include "rashpa/core/frame/results.hpp"
 #include "rashpa/core/frame/stack.hpp"
 #include "rashpa/sink/journal/frame_rows.hpp"
+#include "rashpa/sink/journal/journal_format.hpp"
 
 namespace rashpa::sink {
 
@@ -15,8 +16,7 @@ namespace rashpa::sink {
 /// later call. Used by one thread.
 class JournalReader {
  public:
-  /// One image: the values of its row, its numbers in the order of the columns, its bytes in a raw file, its lost
-  /// lines.
+  /// One image: the values of its row, its numbers in the order of the columns, its bytes in its file, its lost lines.
   struct Record {
     FrameRow row{};
     std::vector<Scalar> scalars;
@@ -31,6 +31,8 @@ class JournalReader {
   /// The next row, valid until the next call; null when there is none, or none yet. Throws FileError when the file
   /// cannot be read.
   const Record* next();
+  /// Returns true when records say which bytes an image has.
+  [[nodiscard]] bool has_places() const noexcept { return sink::has_places(header_.form, version_); }
   [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }  ///< that were returned
   [[nodiscard]] std::uint64_t end() const noexcept { return at_; }     ///< where the last one ends, in bytes
 

@@ -148,7 +148,8 @@ struct Hdf5Sink::Impl {
   std::optional<TableStore> tables;
   std::optional<AccumulationStore> accumulations;
   std::uint64_t with_rows = 0;      // stored images of which all rows are in the file
-  std::vector<StoredPlace> stored;  // scratch of put(), grown to the stack's size once
+  std::vector<StoredPlace> stored;  // scratch of put(), grown to the stack's size once …
+  std::vector<std::uint32_t> sums;  // … and of the images' rows of tables
   bool keeps_index;                 // of raw files: their journal says where images are
   bool settled = false;
   bool closed = false;
@@ -172,6 +173,7 @@ Put Hdf5Sink::put(const Stack& stack, std::span<ErrorReason> results) {
   h5::silence();
   const auto images = stack.view();
   impl_->stored.assign(std::max(impl_->stored.size(), images.size()), {});
+  impl_->sums.assign(impl_->stored.size(), 0);
   std::string error;
   try {
     begin();
@@ -185,8 +187,10 @@ Put Hdf5Sink::put(const Stack& stack, std::span<ErrorReason> results) {
     }
   }
   for (std::size_t i = 0; i < images.size(); ++i) {
-    const bool there = impl_->stored[i].file != 0;
-    impl_->rows.append(images[i], results[i], impl_->stored[i], there ? impl_->store->raw_place(i) : RawPlace{});
+    RawPlace bytes;
+    if (impl_->stored[i].file != 0) bytes = impl_->store->raw_place(i);
+    bytes.rows_crc32c = impl_->sums[i];
+    impl_->rows.append(images[i], results[i], impl_->stored[i], bytes);
   }
   if (impl_->rows.note()) {
     impl_->store->noted();
@@ -203,7 +207,7 @@ void Hdf5Sink::put_tables(const Stack& stack, std::span<ErrorReason> results, st
   const auto images = stack.view();
   for (std::size_t i = 0; i < images.size(); ++i) {
     if (images[i].decision != Decision::accepted || results[i] != ErrorReason::none) continue;
-    if (!impl_->tables->put(images[i], error)) results[i] = ErrorReason::storage;
+    if (!impl_->tables->put(images[i], impl_->sums[i], error)) results[i] = ErrorReason::storage;
   }
   impl_->with_rows = impl_->tables->flush(error);
 }
@@ -231,6 +235,9 @@ std::vector<LostImage> Hdf5Sink::settle() {
   std::string error;
   if (!impl_->rows.note()) error = impl_->journal_fails();
   impl_->rows.give_back_reserve();
+  // The files may wait for their master: until then the journal tells of the images, also after a loss of power.
+  if (!impl_->rows.sync() && error.empty()) error = impl_->journal_fails();
+  impl_->files.sync_names();
   impl_->store->settle(error);
   const TableRows there = impl_->tables ? impl_->tables->settle(error) : TableRows{};
   if (impl_->accumulations) impl_->accumulations->settle(error);

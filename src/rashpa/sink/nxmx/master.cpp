@@ -166,7 +166,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     {
       const h5::Handle rashpa = h5::open_group(entry.get(), "rashpa");
       refer_to_tables(rashpa.get(), prefix, contents.rows);
-      refer_to_accumulations(rashpa.get(), prefix);
+      refer_to_accumulations(rashpa.get(), prefix, contents.accumulated_lost);
     }
     refer_to_profiles(entry.get(), prefix, contents.rows, contents.stored_index);
     if (peaks == Peaks::listed) write_peak_lists(entry.get(), prefix, contents.rows, contents.stored_index);

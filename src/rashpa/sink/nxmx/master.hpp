@@ -31,6 +31,7 @@ struct MasterContents {
   std::uint64_t lasted_ns = 0;
   std::string end_time{};                         ///< of a master that has one already; empty: see above
   std::span<const std::uint32_t> special_mask{};  ///< bits to be added to pixel_mask; empty: none
+  std::string accumulated_lost{};                 ///< why the file of accumulations cannot be read
 };
 
 /// Completes a copy of the master of `prefix` with the images, tables and books, brings it to the disk and puts it in

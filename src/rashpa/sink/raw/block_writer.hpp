@@ -35,7 +35,7 @@ struct BlockAnswer {
 /// all memory when it is made.
 class BlockWriter {
  public:
-  static constexpr unsigned kMostSyncs = 4;
+  static constexpr unsigned kMostSyncs = 5;
   virtual ~BlockWriter() = default;
   /// Submits a request, whose memory must stay until the answer.
   virtual void submit(const BlockRequest& request) noexcept = 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/stream_copy.hpp"
 #include "rashpa/sink/hdf5/data_file.hpp"
@@ -27,7 +29,8 @@ constexpr std::size_t kBounceBytes = std::size_t{64} << 20;  // of all, where im
 constexpr std::size_t kFewestBounces = 4, kMostBounces = 16;
 constexpr std::uint64_t kJournal = std::numeric_limits<std::uint32_t>::max();  // token of its sync
 constexpr std::size_t kReserved = std::size_t{1} << 24;                        // images of a part
-constexpr std::size_t kMostDirty = BlockWriter::kMostSyncs - 1;
+constexpr std::uint64_t kTables = kJournal - 1;
+constexpr std::size_t kMostDirty = BlockWriter::kMostSyncs - 2;
 
 /// <prefix>_data_NNNNNN.raw. Images that lie in memory as they will in the file are written from where they lie, as
 /// many as possible at once, and put() waits for them. Others, those that somebody may change meanwhile, and stacks
@@ -49,6 +52,7 @@ class RawStore final : public ImageStore {
                   fail(file, offset, bytes, error);
                 }) {
     for (std::size_t i = 0; i < bounces_.size(); ++i) bounces_[i].data = memory_.data() + i * block_images_ * stride_;
+    has_tables_ = !config.results.tables.empty() || !config.results.profiles.empty();
     open_part();
     const std::string& remark = parts_.back().remark();
     log::write(remark.empty() ? log::Level::info : log::Level::warning, {.buffer = config.buffer},
@@ -144,6 +148,8 @@ class RawStore final : public ImageStore {
   std::string why_;                          // the first failure that nobody was told of
   std::string why_not_kept_;                 // the first failure of a write
   std::vector<std::uint64_t> syncing_good_;  // by part, in the sync that is on its way
+  bool has_tables_ = false;                  // an image is whole with its rows and profiles
+  FileDescriptor tables_;                    // of their file
   bool prepared_ = false;                    // a sync, which waits for the writes before it
   std::size_t syncs_left_ = 0;               // of the one that is on its way
   Clock::time_point last_sync_{};
@@ -168,6 +174,7 @@ void RawStore::open_part() {
   kept_.reserve(parts_.size() + 1);
   syncing_good_.reserve(parts_.size() + 1);
   parts_.emplace_back(files_.data(header.number), header);
+  if (files_.begun()) files_.sync_names();
   good_.push_back(0);
   kept_.emplace_back().reserve(std::min<std::size_t>(header.slots, kReserved));
   syncing_good_.push_back(0);
@@ -211,7 +218,7 @@ void RawStore::put(const Stack& stack, std::span<StoredPlace> stored, std::span<
     RawPlace& place = places_[given.image];
     const StackImage& image = images[given.image];
     if (!given.in_place) continue;
-    place = {.offset = facts_.offset_of(given.slot), .length = image_bytes_, .crc32c = 0, .unused = 0};
+    place = {.offset = facts_.offset_of(given.slot), .length = image_bytes_, .crc32c = 0};
     place.crc32c = crc32c({image.dense(), image_bytes_});
   }
   if (waits_) writes_.drain();
@@ -266,7 +273,7 @@ void RawStore::gather(const Stack& stack, Given& given) {
   const std::uint32_t crc = memory::stream_copy_crc32c(to, {image.dense(), image_bytes_}, 0);
   given.intact = stack.intact(image, to);
   std::memset(to + image_bytes_, 0, stride_ - image_bytes_);
-  places_[given.image] = {.offset = offset, .length = image_bytes_, .crc32c = crc, .unused = 0};
+  places_[given.image] = {.offset = offset, .length = image_bytes_, .crc32c = crc};
   run_.bytes += stride_;
 }
 
@@ -353,16 +360,23 @@ void RawStore::begin_sync() {
   last_sync_ = Clock::now();
   writes_.sync(files_.journal(), kJournal);
   syncs_left_ += 1;
+  if (!has_tables_) return;
+  if (tables_.get() < 0) tables_ = FileDescriptor(::open(files_.tables().c_str(), O_RDONLY | O_CLOEXEC));
+  // Without the file the sync fails, and says so.
+  writes_.sync(tables_.get(), kTables);
+  syncs_left_ += 1;
 }
 
 void RawStore::end_sync(std::uint64_t token, int error) {
   syncs_left_ -= 1;
   if (error != 0) {
-    const bool journal = token == kJournal;
-    const std::string why = fmt::format("{} cannot be brought to the device: {}",
-                                        journal ? "the index" : name_of(token), errno_text(error));
+    const bool of_all = token == kJournal || token == kTables;
+    const std::string what = token == kJournal  ? "the index"
+                             : token == kTables ? files_.tables().string()
+                                                : name_of(token);
+    const std::string why = fmt::format("{} cannot be brought to the device: {}", what, errno_text(error));
     for (std::size_t number = first_open_; number < parts_.size(); ++number) {
-      if (parts_[number].syncing > 0 && (journal || number == token)) give_up(number, why);
+      if (parts_[number].syncing > 0 && (of_all || number == token)) give_up(number, why);
     }
   }
   if (syncs_left_ > 0) return;

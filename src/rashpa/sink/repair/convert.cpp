@@ -18,6 +18,7 @@
 #include "rashpa/sink/nxmx/special_values.hpp"
 #include "rashpa/sink/output_files.hpp"
 #include "rashpa/sink/raw/raw_images.hpp"
+#include "rashpa/sink/repair/proven.hpp"
 #include "rashpa/sink/stores/table_store.hpp"
 
 namespace rashpa::sink {
@@ -86,7 +87,7 @@ void copy_if_there(const fs::path& from, const fs::path& to) {
 /// Moves the images, batch by batch, from raw files to a store.
 class Mover {
  public:
-  Mover(const fs::path& prefix, const FrameRows& from, const TableRows& tables, ImageStore& store, FrameRows& to)
+  Mover(const fs::path& prefix, const FrameRows& from, ProvenRows& tables, ImageStore& store, FrameRows& to)
       : from_(from),
         tables_(tables),
         store_(store),
@@ -114,7 +115,7 @@ class Mover {
     for (std::uint32_t i = 0; i < stack_.count; ++i) {
       const FrameRow& row = from_.rows()[first + i];
       StackImage& image = stack_.images[i];
-      const bool rows_there = tables_.are_there(row);
+      const bool rows_there = tables_.has(first + i);
       std::byte* pixels = memory_.data() + i * image_bytes_;
       image = {};
       image.frame_number = row.frame_number;
@@ -141,7 +142,7 @@ class Mover {
   }
 
   const FrameRows& from_;
-  RowsOfImages tables_;
+  ProvenRows& tables_;
   ImageStore& store_;
   FrameRows& to_;
   RawImages images_;
@@ -184,7 +185,8 @@ Converted convert(const ConvertOptions& options) {
   const std::unique_ptr<ImageStore> store = make_dense_store(config, files);
   files.begin();
   Converted done{.master = files.master().string(), .books = {}};
-  done.lost = Mover(from, raw, readable_tables(files.tables(), header.results), *store, rows).move_all();
+  ProvenRows tables(files.tables(), raw);
+  done.lost = Mover(from, raw, tables, *store, rows).move_all();
   std::string error;
   store->settle(error);
   if (!error.empty()) throw FileError("convert: " + error);
@@ -201,7 +203,8 @@ Converted convert(const ConvertOptions& options) {
                                                      .unknown = done.unknown,
                                                      .lasted_ns = rows.lasted_ns(),
                                                      .end_time = facts == master ? std::string() : end_of(master),
-                                                     .special_mask = special}));
+                                                     .special_mask = special,
+                                                     .accumulated_lost = prove_windows(files.accumulated())}));
   files.complete();
   return done;
 }

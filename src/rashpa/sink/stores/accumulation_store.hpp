@@ -15,8 +15,8 @@ namespace rashpa::sink {
 
 /// Stores the windows of accumulations: <prefix>_accumulated.h5 with an NXdata group /entry/accumulated/<name> for
 /// each, one dataset a quantity, [window][elements]; `window`, `first_image`, `end_image` and `images` say which window
-/// each is. A window that has been put is in the file, and can be read while the file grows (SWMR). Used by the thread
-/// of an Hdf5Sink only.
+/// each is, `crc32c` proves it. A window that has been put is in the file, and can be read while the file grows (SWMR).
+/// Used by the thread of an Hdf5Sink only.
 class AccumulationStore {
  public:
   /// Creates the file; throws FileError. `files` outlives the store.
@@ -50,8 +50,12 @@ class AccumulationStore {
   std::uint64_t bytes_stored_ = 0;
 };
 
+/// Leaves out of a file that its writer has not closed the windows from the first one on that is not as it was written:
+/// each has the sum of its values in `crc32c`. Throws FileError when the file is damaged.
+void keep_proven_windows(const std::filesystem::path& path);
+
 /// Writes into the master /entry/rashpa/accumulated, a link to all of them; nothing where the run has no such file.
-/// Throws FileError.
-void refer_to_accumulations(hid_t rashpa, const std::filesystem::path& prefix);
+/// `lost`: why the file cannot be read; `accumulated_lost` says it in place of the link. Throws FileError.
+void refer_to_accumulations(hid_t rashpa, const std::filesystem::path& prefix, const std::string& lost);
 
 }  // namespace rashpa::sink

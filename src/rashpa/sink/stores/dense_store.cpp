@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/sink/hdf5/data_file.hpp"
 #include "rashpa/sink/hdf5/hdf5_pixel.hpp"
 #include "rashpa/sink/image_store.hpp"
@@ -41,6 +42,7 @@ class DenseStore final : public ImageStore {
   void put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
            std::string& error) override;
   void settle(std::string& error) override;
+  [[nodiscard]] RawPlace raw_place(std::size_t image) const override { return bytes_[image]; }
   [[nodiscard]] bool holds(const StoredPlace& image) const override {
     return image.place < parts_[image.file - 1].flushed;
   }
@@ -62,10 +64,10 @@ class DenseStore final : public ImageStore {
   void open_part();
   void reopen_data(Part& part);
   void flush_parts(std::string& error);
-  void complete(std::size_t number);
+  void complete(std::size_t number, std::string& said);
   void set_flushed(Part& part, std::uint64_t flushed);
   void give_up(std::size_t number, std::string why);
-  void check_numbers(std::size_t number);
+  void correct_number(std::size_t number, std::uint64_t images, std::string& error);
   void store(const StackImage& image, std::span<const std::byte> chunk);
   void compress(const Target& to);
   void keep(const Target& to, std::size_t i, std::span<const std::byte> chunk);
@@ -77,6 +79,7 @@ class DenseStore final : public ImageStore {
   std::vector<Part> parts_;
   std::size_t first_open_ = 0;       // parts before are complete
   std::vector<std::size_t> places_;  // of accepted images in the stack
+  std::vector<RawPlace> bytes_;      // of all images in it
   std::vector<CompressPool::Given> given_;
   std::uint64_t written_ = 0;
   std::uint64_t bytes_stored_ = 0;
@@ -197,6 +200,7 @@ void DenseStore::keep(const Target& to, std::size_t i, std::span<const std::byte
     store(image, chunk);
     to.stored[i] = {.file = static_cast<std::uint32_t>(parts_.size()),
                     .place = static_cast<std::uint32_t>(parts_.back().count - 1)};
+    bytes_[i] = {.length = chunk.size(), .crc32c = crc32c(chunk)};
   } catch (const Error& failure) {
     if (to.error.empty()) to.error = failure.what();
     to.results[i] = ErrorReason::storage;
@@ -223,6 +227,7 @@ void DenseStore::put(const Stack& stack, std::span<StoredPlace> stored, std::spa
                      std::string& error) {
   places_.clear();
   const auto images = stack.view();
+  bytes_.assign(images.size(), {});
   for (std::size_t i = 0; i < images.size(); ++i) {
     if (images[i].decision == Decision::accepted) places_.push_back(i);
   }
@@ -237,7 +242,7 @@ void DenseStore::put(const Stack& stack, std::span<StoredPlace> stored, std::spa
 }
 
 /// Completes one file as far as that is possible, and looks what is in it.
-void DenseStore::complete(std::size_t number) {
+void DenseStore::complete(std::size_t number, std::string& said) {
   Part& part = parts_[number];
   const std::filesystem::path path = files_.data(number + 1);
   std::string why;
@@ -258,39 +263,46 @@ void DenseStore::complete(std::size_t number) {
   }
   const std::string gone = part.lost;
   if (gone.empty()) {
+    correct_number(number, part.count, said);
     std::string failed = sync_to_disk(path);
-    if (!failed.empty()) why = fmt::format("{} cannot be brought to the disk: {}", path.string(), failed);
     // The copy in memory may be the only one of the image.
-    set_flushed(part, failed.empty() ? std::min(part.count, readable(path, kImages)) : 0);
+    const std::uint64_t there = failed.empty() ? std::min(part.count, readable(path, kImages)) : 0;
+    if (failed.empty() && there < part.count) {
+      correct_number(number, there, said);
+      failed = sync_to_disk(path);
+    }
+    if (!failed.empty()) why = fmt::format("{} cannot be brought to the disk: {}", path.string(), failed);
+    set_flushed(part, failed.empty() ? there : 0);
   }
   if (part.flushed < part.count && gone.empty()) {
     part.lost = why.empty() ? path.string() + " does not hold all that was written to it" : why;
   }
 }
 
-/// Attributes may not change while readers follow the file; the values for a full file are corrected afterwards.
-void DenseStore::check_numbers(std::size_t number) {
-  const Part& part = parts_[number];
-  if (part.flushed == 0 || (part.count == config_.images_per_file && part.flushed == part.count)) return;
-  const std::uint64_t high = part.first + part.flushed;
+/// Attributes may not change while readers follow the file; the number for a full one is corrected afterwards, and
+/// before the file is brought to the disk. One that cannot be is said, and no reason to give up images.
+void DenseStore::correct_number(std::size_t number, std::uint64_t images, std::string& error) try {
+  if (images == 0 || images == config_.images_per_file) return;
+  const std::uint64_t high = parts_[number].first + images;
   const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
   const std::string name = name_of(number);
-  const h5::Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen " + name);
-  const h5::Handle set = h5::open_dataset(file.get(), kImages);
-  const h5::Handle attribute(H5Aopen(set.get(), "image_nr_high", H5P_DEFAULT), H5Aclose, "open image_nr_high");
-  h5::check(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, &high), "write image_nr_high");
+  h5::Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen " + name);
+  {
+    const h5::Handle set = h5::open_dataset(file.get(), kImages);
+    const h5::Handle attribute(H5Aopen(set.get(), "image_nr_high", H5P_DEFAULT), H5Aclose, "open image_nr_high");
+    h5::check(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, &high), "write image_nr_high");
+  }
+  if (!file.close()) throw FileError("hdf5: cannot complete " + name + ": " + h5::last_error());
+} catch (const Error& failure) {
+  if (error.empty()) error = failure.what();
 }
 
 void DenseStore::settle(std::string& error) {
   for (std::size_t number = 0; number < parts_.size(); ++number) {
-    complete(number);
-    if (!parts_[number].lost.empty() && error.empty()) error = parts_[number].lost;
-    try {
-      check_numbers(number);
-    } catch (const Error& failure) {  // a number that nothing here reads: said, and no reason to give up images
-      if (error.empty()) error = failure.what();
-    }
+    std::string said;
+    complete(number, said);
+    if (error.empty()) error = parts_[number].lost.empty() ? said : parts_[number].lost;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/sink/hdf5/data_file.hpp"
 #include "rashpa/sink/hdf5/hdf5_column.hpp"
 #include "rashpa/sink/image_store.hpp"
@@ -34,10 +35,12 @@ class SparseStore final : public ImageStore {
   void put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
            std::string& error) override {
     const auto images = stack.view();
+    bytes_.assign(images.size(), {});
     for (std::size_t i = 0; i < images.size(); ++i) {
       if (images[i].decision != Decision::accepted) continue;
       if (store(images[i], error)) {
         stored[i] = {.file = 1, .place = static_cast<std::uint32_t>(ends_.size()), .end = elements_};
+        bytes_[i] = bytes_of_list(images[i].sparse);
         ends_.push_back(elements_);
       } else {
         results[i] = ErrorReason::storage;
@@ -47,6 +50,7 @@ class SparseStore final : public ImageStore {
   }
 
   void settle(std::string& error) override;
+  [[nodiscard]] RawPlace raw_place(std::size_t image) const override { return bytes_[image]; }
   [[nodiscard]] bool holds(const StoredPlace& image) const override { return image.place < written_; }
   [[nodiscard]] std::string why_lost(const StoredPlace&) const override { return lost_; }
   [[nodiscard]] SinkStats stats() const noexcept override {
@@ -64,6 +68,12 @@ class SparseStore final : public ImageStore {
     intensity_.emplace(value_column(data.get()));
     h5::text_attribute(index_->dataset(), "description", "row * width + column");
     h5::text_attribute(intensity_->dataset(), "units", "photons");
+  }
+
+  [[nodiscard]] RawPlace bytes_of_list(const SparseView& list) const noexcept {
+    const std::span index(list.index, list.count);
+    const std::span values(static_cast<const std::byte*>(list.value), list.count * pixel_bytes(config_.pixel));
+    return {.length = list.count, .crc32c = crc32c(values, crc32c(std::as_bytes(index)))};
   }
 
   h5::Column value_column(hid_t data) const {
@@ -130,6 +140,7 @@ class SparseStore final : public ImageStore {
   std::optional<DataFile> file_;
   std::optional<h5::Column> index_, intensity_;
   std::vector<std::uint64_t> ends_;  // of each image stored, in elements
+  std::vector<RawPlace> bytes_;      // of the last stack, by image
   std::uint64_t elements_ = 0;
   std::uint64_t flushed_ = 0;  // elements
   std::uint64_t written_ = 0;  // images

@@ -7,6 +7,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/result_types.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/system/refusal.hpp"
 
 namespace rashpa::sink {
@@ -18,13 +19,6 @@ constexpr std::size_t kPtr = 1024;
 h5::Column made(hid_t group, const Column& facts) {
   return with_reader(facts.type,
                      [&](auto read) { return h5::column<decltype(read(Scalar()))>(group, facts.name, kChunkRows); });
-}
-
-std::string path_of(const Table& table, const Column& column) {
-  return "/entry/tables/" + table.name + "/" + column.name;
-}
-std::string path_of(const Profile& profile, const std::string& what) {
-  return "/entry/profiles/" + profile.name + "/" + what;
 }
 
 /// Images in a chunk: few enough that a part of them is written with every stack.
@@ -39,6 +33,13 @@ void describe(hid_t object, const std::string& unit, const std::string& doc) {
 }
 
 }  // namespace
+
+std::string path_of(const Table& table, const Column& column) {
+  return "/entry/tables/" + table.name + "/" + column.name;
+}
+std::string path_of(const Profile& profile, const std::string& what) {
+  return "/entry/profiles/" + profile.name + "/" + what;
+}
 
 TableStore::TableStore(const Results& results, const OutputFiles& files)
     : tables_(results.tables), profiles_(results.profiles), files_(files) {
@@ -92,38 +93,44 @@ void TableStore::make_tables(hid_t entry) {
   }
 }
 
-void TableStore::append(h5::Column& column, Column::Type type, const TableView& view, std::size_t at,
-                        std::size_t columns) {
+std::uint32_t TableStore::append(h5::Column& column, Column::Type type, const TableView& view, std::size_t at,
+                                 std::size_t columns, std::uint32_t crc) {
   with_reader(type, [&](auto read) {
     for (std::uint32_t row = 0; row < view.rows; ++row) {
       const auto one = read(view.values[row * columns + at]);
       column.append(&one, 1);
+      crc = crc32c(std::as_bytes(std::span(&one, 1)), crc);
     }
   });
+  return crc;
 }
 
-void TableStore::append_profiles(const StackImage& image) {
+std::uint32_t TableStore::append_profiles(const StackImage& image, std::uint32_t crc) {
   std::size_t at = 0;
   for (std::size_t p = 0; p < profiles_.size(); ++p) {
     const std::size_t bins = profiles_[p].bins();
     for (std::size_t a = 0; a < profiles_[p].arrays.size(); ++a) {
-      columns_[kProfiles][at++].append(image.profiles[p].values + a * bins, 1);
+      const std::span values(image.profiles[p].values + a * bins, bins);
+      columns_[kProfiles][at++].append(values.data(), 1);
+      crc = crc32c(std::as_bytes(values), crc);
     }
   }
   if (!profiles_.empty()) rows_[kProfiles] += 1;
+  return crc;
 }
 
-bool TableStore::put(const StackImage& image, std::string& error) {
+bool TableStore::put(const StackImage& image, std::uint32_t& crc32c, std::string& error) {
   if (broken_) return false;
+  std::uint32_t crc = 0;
   try {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       const std::vector<Column>& facts = tables_[t].columns;
       for (std::size_t c = 0; c < facts.size(); ++c) {
-        append(columns_[t][c], facts[c].type, image.tables[t], c, facts.size());
+        crc = append(columns_[t][c], facts[c].type, image.tables[t], c, facts.size(), crc);
       }
       rows_[t] += image.tables[t].rows;
     }
-    append_profiles(image);
+    crc32c = append_profiles(image, crc);
     ends_.push_back(rows_);
     return true;
   } catch (const Error& failure) {

@@ -31,8 +31,9 @@ class TableStore {
   TableStore(const Results& results, const OutputFiles& files);
 
   /// Appends the rows and profiles of one image that is stored. False when they could not be kept, and why in `error`
-  /// (the first reason only): nothing can follow them then. Does not throw.
-  bool put(const StackImage& image, std::string& error);
+  /// (the first reason only): nothing can follow them then. `crc32c`: of all its values, as they are stored. Does not
+  /// throw.
+  bool put(const StackImage& image, std::uint32_t& crc32c, std::string& error);
   /// Brings the rows to the file; of the images that put() has taken, how many have all theirs there.
   std::uint64_t flush(std::string& error);
   /// Completes the file after the last put(), brings it to the disk and looks what is in it. Returns the rows of each
@@ -44,8 +45,9 @@ class TableStore {
   void make(hid_t file);
   void make_tables(hid_t entry);
   void make_profiles(hid_t entry);
-  void append_profiles(const StackImage& image);
-  void append(h5::Column& column, Column::Type type, const TableView& view, std::size_t at, std::size_t columns);
+  std::uint32_t append_profiles(const StackImage& image, std::uint32_t crc);
+  static std::uint32_t append(h5::Column& column, Column::Type type, const TableView& view, std::size_t at,
+                              std::size_t columns, std::uint32_t crc);
 
   std::vector<Table> tables_;
   std::vector<Profile> profiles_;
@@ -70,6 +72,10 @@ class RowsOfImages {
   TableRows there_;
   TableRows end_{};
 };
+
+/// Where a column of a table, and an array of a profile, lie in the file.
+[[nodiscard]] std::string path_of(const Table& table, const Column& column);
+[[nodiscard]] std::string path_of(const Profile& profile, const std::string& what);
 
 /// The elements of a dataset that can be read, as readable() says.
 using Reading = std::uint64_t (*)(const std::filesystem::path& path, const char* dataset);
