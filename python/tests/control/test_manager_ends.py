@@ -167,6 +167,13 @@ class TestRegularEnd:
         assert Given(plan_of(tmp_path), nothing, journal=journal).desk is None
         assert Given(dealt_plan(tmp_path), nothing).desk is None
 
+    @pytest.mark.parametrize(("written", "given", "used"), [("", "mine", "mine"), ("theirs", "mine", "theirs")])
+    def test_the_token_of_the_run_file_goes_before(self, tmp_path: Path, written: str, given: str, used: str) -> None:
+        path = tmp_path / "run.toml"
+        path.write_text(run_file(nodes={"receiver": "http://127.0.0.1:9", **({"token": written} if written else {})}))
+        manager = Manager(load_plan(path), token=given)
+        assert manager._nodes._token == used
+
     @pytest.mark.parametrize("force", [True, False])
     def test_the_course_knows_whether_limits_count(self, tmp_path: Path, force: bool) -> None:
         assert Given(plan_of(tmp_path), nothing, force=force).forced is force
@@ -263,7 +270,11 @@ class TestInterrupts:
         given.manager.interrupt()
         assert not given.run().interrupted
 
-    def test_an_interrupt_gives_the_run_up(self, tmp_path: Path) -> None:
+    def test_an_interrupt_gives_the_run_up_and_is_no_hurry(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(manager_module, "_HURRY_S", 0.0)
+
         async def interrupted(given: Given) -> None:
             given.manager.interrupt()
             await asyncio.Event().wait()

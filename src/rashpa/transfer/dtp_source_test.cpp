@@ -4,107 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/core/time/clock.hpp"
+#include "rashpa/transfer/dtp_source_testing.hpp"
 
 namespace rashpa::transfer {
 namespace {
 
-constexpr std::uint32_t kWidth = 32;
-constexpr std::uint32_t kHeight = 8;
-
-class Frames final : public FrameSource {
- public:
-  Frames() : pixels_(16, std::vector<std::uint16_t>(kWidth * kHeight)) {
-    std::uint16_t value = 1;
-    for (auto& frame : pixels_) {
-      for (auto& pixel : frame) pixel = value++;
-    }
-  }
-  [[nodiscard]] const std::byte* frame(std::uint64_t n) const noexcept override {
-    return reinterpret_cast<const std::byte*>(pixels_[n % pixels_.size()].data());
-  }
-  [[nodiscard]] std::uint32_t flags(std::uint64_t n) const noexcept override {
-    return n % 4 == 0 ? FrameRecord::dark : 0U;
-  }
-
- private:
-  std::vector<std::vector<std::uint16_t>> pixels_;
-};
-
-/// A link that copies at once, takes `room` writes between polls and grants what the test says.
-class CopySender final : public link::Sender {
- public:
-  explicit CopySender(std::size_t bytes) : memory(bytes) {}
-  std::size_t post(std::span<const link::BufferDescriptor> writes) override {
-    std::size_t taken = 0;
-    for (const auto& write : writes) {
-      if (queued_ == 5) break;
-      std::memcpy(memory.data() + write.destination, write.source, write.bytes);
-      ++queued_;
-      ++taken;
-    }
-    return taken;
-  }
-  bool post_event(const link::Event& event) override {
-    if (queued_ == 5) return false;
-    records.push_back(*decode_frame_record({event.record, FrameRecord::kBytes}));
-    immediates.push_back(event.immediate);
-    destinations.push_back(event.destination);
-    if (on_event) on_event();
-    return true;
-  }
-  std::size_t poll(std::uint32_t) override {
-    polls.fetch_add(1);
-    if (on_poll) on_poll(queued_ == 0);
-    return std::exchange(queued_, 0);
-  }
-  [[nodiscard]] std::size_t pending() const noexcept override { return queued_; }
-  [[nodiscard]] std::uint64_t granted() const noexcept override { return grant.load(); }
-  [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 64; }
-  [[nodiscard]] link::Endpoint endpoint() const override { return {}; }
-  [[nodiscard]] link::Counts stats() const override { return {}; }
-
-  std::vector<std::byte> memory;
-  std::vector<FrameRecord> records;
-  std::vector<std::uint32_t> immediates;
-  std::vector<std::uint64_t> destinations;
-  std::function<void()> on_event;
-  std::function<void(bool)> on_poll;  // whether there was nothing to send
-  std::atomic<std::uint64_t> grant{link::kUnlimited};
-  std::atomic<int> polls{0};
-
- private:
-  std::size_t queued_ = 0;
-};
-
-DtpSourceConfig config(std::uint64_t images) {
-  const Placement place{.pixels_offset = 0,
-                        .slot_bytes = 1024,
-                        .slots = 4,
-                        .first_line_offset = 0,
-                        .pitch = kWidth * 2,
-                        .line_bytes = kWidth * 2,
-                        .lines = kHeight,
-                        .records_offset = 4096};
-  return {.dtp = {.id = 3,
-                  .module = 0,
-                  .region = {0, 0, kWidth, kHeight},
-                  .slice = {2, 1},
-                  .images = images,
-                  .placement = place,
-                  .run = 9},
-          .pitch_bytes = kWidth * 2};
-}
-
 TEST(DtpSource, each_image_is_followed_by_its_record_and_immediate) {
   Frames frames;
   CopySender sender(8192);
-  DtpSource source(config(7), frames, sender);
+  DtpSource source(source_config(7), frames, sender);
   source.run(std::stop_token{}, now_ns(), 0);
   ASSERT_EQ(sender.records.size(), 7U);
   for (std::uint64_t k = 0; k < 7; ++k) {
@@ -122,12 +37,59 @@ TEST(DtpSource, each_image_is_followed_by_its_record_and_immediate) {
   EXPECT_TRUE(source.done());
 }
 
+TEST(DtpSource, frames_that_come_again_are_read_once_for_their_checksum) {
+  Frames frames(true);
+  CopySender sender(8192);
+  DtpSource source(source_config(20), frames, sender);  // frames 1, 3, … 39, of which 8 are different
+  EXPECT_EQ(frames.reads, 8U) << "before the run begins";
+  source.run(std::stop_token{}, now_ns(), 0);
+  EXPECT_EQ(frames.reads, 8U + 20U) << "and once to be sent";
+  ASSERT_EQ(sender.records.size(), 20U);
+  for (std::uint64_t k = 0; k < 20; ++k) {
+    EXPECT_EQ(sender.records[k].payload_crc32c, crc32c({frames.frame(2 * k + 1), kWidth * kHeight * 2})) << k;
+  }
+  const std::uint64_t before = frames.reads;
+  DtpSource few(source_config(3), frames, sender);
+  EXPECT_EQ(frames.reads, before + 3) << "no more than there are images";
+}
+
+/// Copies as its base does; a checksum of the copied bytes is there when it is asked for the second time.
+class ChecksummingSender final : public CopySender, public link::Checksumming {
+ public:
+  ChecksummingSender(std::size_t bytes, bool makes) : CopySender(bytes), makes_(makes) {}
+  [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return makes_; }
+  [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override {
+    if (++asked_ % 2 == 1) return std::nullopt;
+    return 0xABCD;
+  }
+
+ private:
+  bool makes_;
+  mutable int asked_ = 0;
+};
+
+TEST(DtpSource, a_link_that_makes_the_checksum_on_its_way_is_asked_until_it_has_it) {
+  Frames frames(true);
+  ChecksummingSender sender(8192, true);
+  DtpSource source(source_config(3), frames, sender);
+  source.run(std::stop_token{}, now_ns(), 0);
+  EXPECT_EQ(frames.reads, 3U) << "nobody else reads it";
+  ASSERT_EQ(sender.records.size(), 3U);
+  for (const FrameRecord& record : sender.records) EXPECT_EQ(record.payload_crc32c, 0xABCDU);
+  ChecksummingSender plain(8192, false);
+  DtpSource other(source_config(3), frames, plain);
+  other.run(std::stop_token{}, now_ns(), 0);
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(plain.records[k].payload_crc32c, crc32c({frames.frame(2 * k + 1), kWidth * kHeight * 2})) << k;
+  }
+}
+
 TEST(DtpSource, never_sends_an_image_that_is_not_granted) {
   Frames frames;
   CopySender sender(8192);
   sender.grant = 2;
   sender.on_event = [&] { EXPECT_LE(sender.records.size(), sender.grant.load()); };
-  DtpSource source(config(5), frames, sender);
+  DtpSource source(source_config(5), frames, sender);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   const int polls = sender.polls.load();
   ASSERT_EVENTUALLY(sender.polls >= polls + 50);  // it asks again and again
@@ -141,7 +103,7 @@ TEST(DtpSource, paused_it_says_what_is_begun_and_goes_on_to_the_end_that_it_is_t
   Frames frames;
   CopySender sender(8192);
   sender.grant = 3;
-  DtpSource source(config(1'000'000), frames, sender);
+  DtpSource source(source_config(1'000'000), frames, sender);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   ASSERT_EVENTUALLY(source.stats().images_sent >= 3);
   ASSERT_EVENTUALLY(source.begun() >= 8);  // the fourth waits for its slot: frame 7 of 1, 3, 5, 7
@@ -162,7 +124,7 @@ TEST(DtpSource, nothing_is_begun_while_it_is_paused_however_fast_it_goes) {
   Frames frames;
   CopySender sender(8192);
   sender.grant = ~0ULL;
-  DtpSource source(config(1ULL << 30), frames, sender);
+  DtpSource source(source_config(1ULL << 30), frames, sender);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   for (int round = 0; round < 20; ++round) {
     const std::uint64_t sent = source.stats().images_sent;
@@ -180,7 +142,7 @@ TEST(DtpSource, nothing_is_begun_while_it_is_paused_however_fast_it_goes) {
 TEST(DtpSource, it_sends_what_lies_before_the_frame_at_which_it_is_held_and_nothing_behind) {
   Frames frames;
   CopySender sender(8192);
-  DtpSource source(config(9), frames, sender);
+  DtpSource source(source_config(9), frames, sender);
   source.hold(8);  // of 1, 3, 5, 7, 9, …
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   ASSERT_EVENTUALLY(source.stats().images_sent >= 4);
@@ -197,7 +159,7 @@ TEST(DtpSource, it_goes_on_at_the_pace_that_it_is_given_and_sends_nothing_at_the
   constexpr std::int64_t kStartNs = 1'000'000'000;  // of a clock that began long ago
   Frames frames;
   CopySender sender(8192);
-  DtpSourceConfig fast = config(9);
+  DtpSourceConfig fast = source_config(9);
   fast.rate_hz = 1e6;
   DtpSource source(fast, frames, sender);
   source.hold(6);
@@ -222,7 +184,7 @@ TEST(DtpSource, a_pace_holds_for_frames_of_triggers_too) {
   Frames frames;
   CopySender sender(8192);
   TriggerGate gate;
-  DtpSourceConfig triggered = config(100);
+  DtpSourceConfig triggered = source_config(100);
   triggered.gate = &gate;
   triggered.rate_hz = 1e-3;
   DtpSource source(triggered, frames, sender);
@@ -241,7 +203,7 @@ TEST(DtpSource, only_frames_that_were_triggered_are_sent_and_at_the_end_all_that
   CopySender sender(8192);
   sender.grant = ~0ULL;
   TriggerGate gate;
-  DtpSourceConfig triggered = config(100);
+  DtpSourceConfig triggered = source_config(100);
   triggered.gate = &gate;
   triggered.rate_hz = 1e6;
   DtpSource source(triggered, frames, sender);
@@ -286,7 +248,7 @@ TEST(DtpSource, hears_what_is_said_of_dealt_images_while_it_sends) {
     if (sender.records.size() == 20) done = dealer.status().members[0].done;
     if (sender.records.size() == 30) stop.request_stop();
   };
-  DtpSourceConfig stalled = config(60);
+  DtpSourceConfig stalled = source_config(60);
   stalled.faults.stall = 1.0;
   stalled.faults.stall_us = 2000;
   DtpSource source(stalled, frames, sender, &dealer.port(0, 0));
@@ -299,7 +261,7 @@ TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {
   Frames frames;
   CopySender sender(8192);
   sender.grant = 2;
-  DtpSourceConfig skipping = config(5);
+  DtpSourceConfig skipping = source_config(5);
   skipping.on_full = OnFull::skip;
   DtpSource source(skipping, frames, sender);
   source.run(std::stop_token{}, now_ns(), 0);
@@ -319,7 +281,7 @@ TEST(DtpSource, tells_a_destination_that_grants_nothing_which_images_it_has_sent
     if ((record.flags & FrameRecord::skipped) != 0) sender.grant = record.index + 3;
   };
   sender.on_poll = [](bool) { std::this_thread::sleep_for(std::chrono::microseconds(200)); };  // wait: as a link does
-  DtpSource source(config(5), frames, sender);
+  DtpSource source(source_config(5), frames, sender);
   source.run(std::stop_token{}, now_ns(), 0);
   std::vector<std::uint64_t> told;
   for (const FrameRecord& record : sender.records) {
@@ -334,7 +296,7 @@ TEST(DtpSource, tells_the_destination_which_images_it_has_skipped) {
   Frames frames;
   CopySender sender(8192);
   sender.grant = 2;
-  DtpSourceConfig skipping = config(5);
+  DtpSourceConfig skipping = source_config(5);
   skipping.on_full = OnFull::skip;
   DtpSource source(skipping, frames, sender);
   source.run(std::stop_token{}, now_ns(), 0);
@@ -351,7 +313,7 @@ TEST(DtpSource, tells_the_destination_which_images_it_has_skipped) {
 TEST(DtpSource, a_dead_module_sends_nothing_from_its_frame_on) {
   Frames frames;
   CopySender sender(8192);
-  DtpSourceConfig dying = config(6);
+  DtpSourceConfig dying = source_config(6);
   dying.faults.dead_from = 7;  // frames 1 3 5 are sent, 7 9 11 are not
   DtpSource source(dying, frames, sender);
   source.run(std::stop_token{}, now_ns(), 0);
@@ -363,7 +325,7 @@ TEST(DtpSource, a_dead_module_sends_nothing_from_its_frame_on) {
 TEST(DtpSource, an_injected_stall_ends_when_the_run_does) {
   Frames frames;
   CopySender sender(8192);
-  DtpSourceConfig stalled = config(7);
+  DtpSourceConfig stalled = source_config(7);
   stalled.faults.stall = 1.0;
   stalled.faults.stall_us = 600'000'000;  // ten minutes
   DtpSource source(stalled, frames, sender);
@@ -378,7 +340,7 @@ TEST(DtpSource, an_injected_stall_ends_when_the_run_does) {
 TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
   Frames frames;
   CopySender sender(8192);
-  DtpSourceConfig slow = config(10);
+  DtpSourceConfig slow = source_config(10);
   slow.rate_hz = 1000;
   DtpSource source(slow, frames, sender);
   const auto start = now_ns();
@@ -388,7 +350,7 @@ TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
 
   CopySender blocked(8192);
   blocked.grant = 0;
-  DtpSource stopped(config(10), frames, blocked);
+  DtpSource stopped(source_config(10), frames, blocked);
   std::stop_source stop;
   stop.request_stop();
   stopped.run(stop.get_token(), now_ns(), 0);
@@ -416,7 +378,7 @@ TEST(DtpSource, an_image_that_is_dealt_again_has_a_number_behind_all_images) {
   dealer.eject(1, 0);
   Dealer::Port& other = dealer.port(0, 1);
   other.report(4, 0, {}, now_ns());
-  DtpSource source(config(2), frames, sender, &dealer.port(0, 0));
+  DtpSource source(source_config(2), frames, sender, &dealer.port(0, 0));
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   std::jthread dealing([&](const std::stop_token& stop) { dealer.run(stop, now_ns()); });
   ASSERT_EVENTUALLY(source.stats().images_sent == 2);
@@ -450,7 +412,7 @@ TEST(DtpSource, tells_a_late_member_which_images_it_was_sent) {
   Dealer dealer(small_farm(10'000'000));
   dealer.begin(now_ns());
   dealer.eject(1, 0);
-  DtpSource source(config(2), frames, sender, &dealer.port(0, 0));
+  DtpSource source(source_config(2), frames, sender, &dealer.port(0, 0));
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   std::jthread dealing([&](const std::stop_token& stop) { dealer.run(stop, now_ns()); });
   ASSERT_EVENTUALLY(dealer.status().members[0].lates > 0);

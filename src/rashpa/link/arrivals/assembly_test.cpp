@@ -18,15 +18,19 @@ constexpr std::uint32_t kSlots = 8;
 
 /// Takes all that is decided.
 struct Decided final : ArrivalOutput {
-  bool ready(std::uint32_t) noexcept override { return true; }
+  bool ready(std::uint32_t) noexcept override { return takes; }
   bool emit(const Arrival& arrival) noexcept override {
+    if (!takes) return false;
     counts[static_cast<std::size_t>(arrival.completeness)] += 1;
+    last = arrival;
     return true;
   }
   [[nodiscard]] std::uint64_t of(Completeness completeness) const {
     return counts.at(static_cast<std::size_t>(completeness));
   }
   std::array<std::uint64_t, 4> counts{};
+  Arrival last{};
+  bool takes = true;
 };
 
 /// Returns a DTP of few images, which are dealt among receivers.
@@ -38,8 +42,33 @@ ReceiverDtp dealt_dtp() {
 
 /// One DTP: its images come whole in numbered packets, and its user takes each at once.
 struct Bench {
-  explicit Bench(const ReceiverDtp& of = testing::small_dtp(3, 1ULL << 40, kLines, kBytes, kSlots)) : dtp(of) {}
+  explicit Bench(const ReceiverDtp& of = testing::small_dtp(3, 1ULL << 40, kLines, kBytes, kSlots),
+                 MapUnit unit = kBytes, Sight sight = Sight::packets)
+      : dtp(of),
+        assembly(dtp, 0, unit, ReceiverMemory(std::span<std::byte>(memory)), NotFree::overrun, counters, sight) {}
   void send(std::uint64_t index) { send(index, dtp.slice.frame(index)); }
+  /// `bytes` of line `l` of an image, from `from` on.
+  void put(std::uint64_t index, std::uint32_t l, std::uint32_t from = 0, std::uint32_t bytes = kBytes) {
+    now += 1'000;
+    const std::uint64_t offset = dtp.placement.image_offset(index) + l * dtp.placement.pitch + from;
+    const Target target = assembly.locate(offset, bytes);
+    assembly.put_lines(target.index, offset, target.linear, std::span(line).first(bytes), std::nullopt, now);
+  }
+  void put_all(std::uint64_t index) {
+    for (std::uint32_t l = 0; l < kLines; ++l) put(index, l);
+  }
+  void decide(std::int64_t later_ns = 0) { assembly.decide(0, assembly.undecided(), now += later_ns, out); }
+  bool skip(std::uint64_t index, std::uint64_t skipped, std::uint64_t records) {
+    FrameRecord record;
+    record.dtp = dtp.id;
+    record.flags = FrameRecord::skipped;
+    record.index = index;
+    record.frame_number = dtp.slice.frame(index);
+    record.run = dtp.run;
+    record.user[0] = skipped;
+    record.user[1] = records;
+    return assembly.put_skip(record, immediate_of(dtp.id, index), now);
+  }
   void send(std::uint64_t index, std::uint64_t frame) {
     now += 1'000'000;
     std::uint32_t crc = 0;
@@ -71,7 +100,7 @@ struct Bench {
   std::vector<std::byte> line = std::vector<std::byte>(kBytes, std::byte{7});
   ReceiverCounters counters;
   Decided out;
-  Assembly assembly{dtp, 0, kBytes, ReceiverMemory(std::span<std::byte>(memory)), NotFree::overrun, counters};
+  Assembly assembly;
   std::uint64_t packet = 0;
   std::int64_t now = 1'000'000'000;
 };
@@ -132,6 +161,117 @@ TEST(Assembly, images_that_are_not_dealt_are_as_many_as_expected) {
   for (std::uint64_t index = 0; index < 6; ++index) bench.send(index);
   EXPECT_EQ(bench.out.of(Completeness::complete), 4U);
   EXPECT_TRUE(bench.assembly.finished());
+}
+
+TEST(Assembly, an_image_that_nobody_takes_is_decided_later) {
+  Bench bench;
+  bench.out.takes = false;
+  bench.send(0);
+  EXPECT_TRUE(bench.assembly.held_up());
+  EXPECT_EQ(bench.assembly.undecided(), 0U);
+  bench.out.takes = true;
+  bench.decide();
+  EXPECT_FALSE(bench.assembly.held_up());
+  EXPECT_EQ(bench.out.of(Completeness::complete), 1U);
+  bench.out.takes = false;
+  EXPECT_TRUE(bench.skip(1, 1, 1));
+  bench.decide(1'000'000'000);
+  EXPECT_TRUE(bench.assembly.held_up()) << "one of which nothing came, too";
+  EXPECT_EQ(bench.assembly.undecided(), 1U);
+  bench.out.takes = true;
+  bench.decide();
+  EXPECT_FALSE(bench.assembly.held_up());
+  EXPECT_EQ(bench.out.of(Completeness::missing), 1U);
+  EXPECT_EQ(bench.counters.overrun_packets.get(), 0U);
+}
+
+TEST(Assembly, images_that_were_left_out_are_no_bytes_that_were_sent) {
+  Bench bench;
+  constexpr std::uint64_t kRecord = FrameRecord::kBytes;
+  constexpr std::uint64_t kImage = kLines * kBytes + kRecord;
+  EXPECT_EQ(bench.assembly.sent_up_to(0), kImage);
+  EXPECT_TRUE(bench.skip(5, 3, 2));
+  EXPECT_EQ(bench.assembly.sent_up_to(7), 5 * kImage + 2 * kRecord);
+  EXPECT_EQ(bench.assembly.sent_up_to(1), 2 * kRecord) << "no fewer than none";
+  EXPECT_TRUE(bench.skip(6, 2, 1));
+  EXPECT_EQ(bench.assembly.sent_up_to(7), 5 * kImage + 2 * kRecord) << "an older record says nothing new";
+  EXPECT_FALSE(bench.skip(6, 8, 3)) << "there are seven images up to it";
+  EXPECT_EQ(bench.counters.bad_records.get(), 1U);
+  EXPECT_EQ(bench.counters.skip_events.get(), 2U);
+}
+
+TEST(Assembly, packets_of_part_of_a_line_make_the_maps_of_all_open_images_finer) {
+  Bench bench(testing::small_dtp(3, 100, kLines, kBytes, kSlots), MapUnit(kBytes, kBytes / 4));
+  for (const std::uint64_t index : {0U, 1U}) bench.put(index, 0);
+  for (const std::uint64_t index : {0U, 1U}) {
+    bench.put(index, 1, 0, kBytes / 2);
+    bench.put(index, 1, kBytes / 2, kBytes / 4);
+    for (const std::uint32_t l : {2U, 3U}) bench.put(index, l);
+    bench.assembly.put_bare_event(index, bench.now);
+  }
+  bench.decide();
+  EXPECT_EQ(bench.out.of(Completeness::partial), 1U);
+  EXPECT_EQ(bench.out.last.lines_missing, 1U);
+  ASSERT_NE(bench.out.last.map, nullptr);
+  bench.put(1, 1, kBytes / 4 * 3, kBytes / 4);
+  bench.decide();
+  EXPECT_EQ(bench.out.of(Completeness::complete), 1U) << "its last quarter came in time";
+  EXPECT_EQ(bench.out.last.index, 1U);
+}
+
+TEST(Assembly, an_event_without_a_record_counts_once_and_the_map_proves_its_lines) {
+  Bench bench;
+  bench.put_all(0);
+  bench.assembly.put_bare_event(0, bench.now);
+  bench.assembly.put_bare_event(0, bench.now);
+  EXPECT_EQ(bench.counters.events.get(), 1U);
+  EXPECT_EQ(bench.counters.duplicate_packets.get(), 1U);
+  bench.assembly.describe(0, {1, 2});
+  bench.assembly.describe(0, {3, 4});
+  bench.decide();
+  const Arrival& arrival = bench.out.last;
+  EXPECT_EQ(arrival.completeness, Completeness::complete);
+  EXPECT_EQ(arrival.proof, Proof::lines);
+  EXPECT_EQ(arrival.lines_missing, 0U);
+  EXPECT_EQ(arrival.record.frame_number, bench.dtp.slice.frame(0));
+  EXPECT_EQ(arrival.record.run, bench.dtp.run);
+  EXPECT_EQ(arrival.record.lines, kLines);
+  EXPECT_EQ(arrival.record.payload_bytes, kLines * kBytes);
+  EXPECT_EQ(arrival.record.user[0], 1U) << "the first words count";
+  bench.assembly.put_bare_event(0, bench.now);
+  EXPECT_EQ(bench.counters.late_packets.get(), 1U) << "it is decided";
+}
+
+TEST(Assembly, where_no_event_need_come_none_is_counted) {
+  Bench bench(testing::small_dtp(3, 100, kLines, kBytes, kSlots), kBytes, Sight::lines);
+  bench.put_all(0);
+  for (int turn = 0; turn < 2; ++turn) bench.assembly.put_bare_event(0, bench.now);
+  bench.decide();
+  bench.assembly.put_bare_event(0, bench.now);
+  EXPECT_EQ(bench.out.of(Completeness::complete), 1U);
+  EXPECT_EQ(bench.counters.events.get(), 0U);
+  EXPECT_EQ(bench.counters.duplicate_packets.get() + bench.counters.late_packets.get(), 0U);
+}
+
+TEST(Assembly, a_lost_event_is_waited_for_five_milliseconds_or_eight_packets_behind_a_later_one) {
+  for (const bool by_time : {true, false}) {
+    Bench bench;
+    bench.put_all(1);
+    bench.assembly.put_bare_event(1, bench.now);
+    bench.decide(by_time ? 5'000'000 : 0);
+    EXPECT_EQ(bench.assembly.undecided(), 0U);
+    if (by_time) {
+      bench.decide(1);
+    } else {
+      for (std::uint32_t packet = 0; packet < 7; ++packet) bench.put(2 + packet / 4, packet % 4);
+      bench.decide();
+      EXPECT_EQ(bench.assembly.undecided(), 0U);
+      bench.put(3, 3);
+      bench.decide();
+    }
+    EXPECT_EQ(bench.out.of(Completeness::missing), 1U) << by_time;
+    EXPECT_EQ(bench.assembly.undecided(), 2U) << by_time;
+  }
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ TEST(ExtendIndex, the_nearest_index_with_these_24_bits_is_taken) {
   EXPECT_EQ(extend_index(0xFFFFFF, 0x1000000), 0xFFFFFFU) << "and back";
   EXPECT_EQ(extend_index(0xFFFFFF, 0), 0xFFFFFFU) << "never below zero";
   EXPECT_EQ(extend_index(0x000002, 0x7FFFFFFFF000001), 0x7FFFFFFFF000002U);
+  EXPECT_EQ(extend_index(0x7FFFFF, 0x3000000), 0x37FFFFFU) << "up to half a round ahead";
+  EXPECT_EQ(extend_index(0x800000, 0x3000000), 0x2800000U) << "and from there on behind";
 }
 
 struct Emitted final : ArrivalOutput {
@@ -227,6 +229,21 @@ TEST_F(EventHandlerTest, an_immediate_of_another_dtp_or_image_is_a_bad_record) {
   event(immediate ^ 0x01000000U);  // another DTP
   event(immediate ^ 1U);           // another image: its record slot holds none
   EXPECT_TRUE(out_.all.empty());
+  EXPECT_EQ(counters_.bad_records.get(), 2U);
+}
+
+TEST_F(EventHandlerTest, there_are_no_images_behind_the_last) {
+  dtp_.images = 3;
+  open(Verify::all, NotFree::late);
+  event(write(3));
+  EXPECT_EQ(counters_.bad_records.get(), 1U);
+  EXPECT_TRUE(out_.all.empty());
+  for (std::uint64_t index : {0U, 1U}) take(write(index));
+  handler_.announce(*port_, immediate_of(dtp_.id, 3));
+  EXPECT_EQ(counters_.bad_records.get(), 2U);
+  EXPECT_FALSE(handler_.next_event(*port_, ++now_, out_));
+  take(write(2));
+  EXPECT_EQ(out_.all.size(), 3U);
   EXPECT_EQ(counters_.bad_records.get(), 2U);
 }
 
