@@ -4,6 +4,8 @@
 import json
 import os
 import shlex
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,12 +46,22 @@ def ways_to_images(outcome: Outcome) -> Iterator[str]:
     if stored:
         yield f"images: {', '.join(stored)}"
     if first:
-        yield f"  rashpa inspect {shlex.quote(first)}"
-        yield f"  rashpa inspect {shlex.quote(first)} --output image.png"
+        rashpa, python = typed("rashpa"), typed("python3")
+        yield f"  {rashpa} inspect {shlex.quote(first)}"
+        yield f"  {rashpa} inspect {shlex.quote(first)} --output image.png"
         code = f"import rashpa; print(rashpa.open({json.dumps(first, ensure_ascii=False)}).image(0))"
-        yield f"  python3 -c {shlex.quote(code)}"
+        yield f"  {python} -c {shlex.quote(code)}"
     for prefix in unfinished:
         yield f"not completed: {_short(prefix + MASTER)}; `rashpa repair {shlex.quote(_short(prefix))}` makes it of what is there"
+
+
+def typed(program: str) -> str:
+    """Return how a shell in this folder starts a program of this Python: by its name, or by its path where the name is none or leads elsewhere."""
+    folder = Path(sys.executable).parent
+    found = shutil.which(program)
+    if not (folder / program).exists() or (found and Path(found).parent == folder):
+        return program
+    return shlex.quote(_short(str(folder / program)))
 
 
 def _is_complete(file: str) -> bool:

@@ -162,3 +162,26 @@ def test_images_bring_their_own_size(tmp_path: Path, raw: str) -> None:
     facts = json.loads(done.stdout)["dataset"]
     assert facts["modules"] == "1 of 16 x 8 pixels, uint16"
     assert "photon energy" not in facts
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--kind", "jungfrau", "--raw", "a.tif"), "--raw: --kind jungfrau has no such option; leave it out, or give --kind files"),
+        (("--kind", "pattern", "--spots", "3"), "--spots: --kind pattern has no such option; leave it out, or give --kind jungfrau"),
+        (("--raw", "a.tif", "--frames", "3"), "--frames: --kind files has no such option; leave it out, or give --kind jungfrau or pattern"),
+        (("--dark-frame", "3"), "--dark-frame: --kind jungfrau has no such option; leave it out, or give --kind files"),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_kind_is_not_left_unused(tmp_path: Path, options: tuple[str, ...], says: str) -> None:
+    result = CliRunner().invoke(app, ["make", *options, "-o", str(tmp_path / "d")])
+    assert result.exit_code == ExitCode.BAD_INPUT
+    assert says in " ".join(result.output.split())
+    assert not (tmp_path / "d").exists()
+
+
+def test_files_need_no_kind(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.ones((2, 3, 4), np.uint16))
+    result = CliRunner().invoke(app, ["make", "--raw", str(tmp_path / "a.npy"), "-o", str(tmp_path / "d"), "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["dataset"]["label"] == "recorded"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.cli.ways_to_images import ways_to_images
+from rashpa.cli.ways_to_images import typed, ways_to_images
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.testing.run_file import run_file
@@ -41,7 +41,7 @@ def test_a_run_ends_with_where_its_images_are_and_lines_that_open_them(tmp_path:
     for line in said[1:]:
         program, *arguments = shlex.split(line)
         opened = subprocess.run(
-            [*(command if program == "rashpa" else [sys.executable]), *arguments],
+            [*(command if Path(program).name == "rashpa" else [sys.executable]), *arguments],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -75,3 +75,23 @@ def test_files_that_were_not_completed_are_named_with_what_completes_them(
     assert line == (
         "not completed: out put/the_run_full_master.h5; `rashpa repair 'out put/the_run_full'` makes it of what is there"
     )
+
+
+def test_programs_are_typed_as_a_shell_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "a clone" / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    for name in ("python3", "rashpa"):
+        (folder / name).touch(mode=0o755)
+    elsewhere = tmp_path / "bin"
+    elsewhere.mkdir()
+    (elsewhere / "python3").touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(folder / "python3"))
+    monkeypatch.setenv("PATH", str(elsewhere))
+    monkeypatch.chdir(tmp_path / "a clone")
+    assert [typed(name) for name in ("rashpa", "python3")] == [".venv/bin/rashpa", ".venv/bin/python3"]
+    monkeypatch.chdir(tmp_path)
+    assert typed("rashpa") == "'a clone/.venv/bin/rashpa'"
+    monkeypatch.setenv("PATH", f"{folder}:{elsewhere}")
+    assert [typed(name) for name in ("rashpa", "python3")] == ["rashpa", "python3"]
+    (folder / "rashpa").unlink()  # a command that was started in another way
+    assert typed("rashpa") == "rashpa"

@@ -5,7 +5,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,6 +66,16 @@ class Pixel(StrEnum):
     FLOAT32 = "float32"
 
 
+_KINDS = {
+    **dict.fromkeys(("seed", "place", "hit_fraction", "dark_every", "spots", "background"), (Kind.JUNGFRAU,)),
+    **dict.fromkeys(("frames", "modules"), (Kind.JUNGFRAU, Kind.PATTERN)),
+    **dict.fromkeys(("width", "height", "pixel"), (Kind.PATTERN, Kind.FILES)),
+    **dict.fromkeys(("raw", "header_bytes", "dark_frame", "pedestal", "gain", "mask", "gain_unit"), (Kind.FILES,)),
+    "energy_kev": (Kind.JUNGFRAU, Kind.FILES),
+}
+"""The kinds that have an option; those that are not here are of all kinds."""
+
+
 @dataclass(frozen=True)
 class MakeOptions:
     """Holds the options of `rashpa dataset make`, and the datasets that they describe."""
@@ -75,8 +85,12 @@ class MakeOptions:
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write; new or empty.")
     ] = None
     kind: Annotated[
-        Kind, typer.Option(help="JUNGFRAU raw frames of a crystal, a computed pattern, or recorded files.")
-    ] = Kind.JUNGFRAU
+        Kind | None,
+        typer.Option(
+            help="JUNGFRAU raw frames of a crystal, a computed pattern, or recorded files.",
+            show_default="files with --raw, jungfrau without",
+        ),
+    ] = None
     frames: Annotated[int, typer.Option(min=1, help="Different frames; a run repeats them.")] = 60
     modules: Annotated[int, typer.Option(min=1, help="Modules of the detector; of files as many as --raw.")] = 2
     seed: Annotated[int, typer.Option(min=0, help="jungfrau: the same seed makes the same dataset.")] = 1
@@ -128,19 +142,31 @@ class MakeOptions:
     gain_unit: Annotated[GainUnit, typer.Option(help="files: of --gain.")] = GainUnit.ADU_PER_KEV
 
     @property
+    def chosen(self) -> Kind:
+        """Return the kind that is given, or the one that the other options mean."""
+        return self.kind or (Kind.FILES if self.raw else Kind.JUNGFRAU)
+
+    @property
     def usual_energy_kev(self) -> float:
         """Return the photon energy, the usual one when none is given."""
         return USUAL_KEV if self.energy_kev is None else self.energy_kev
 
     def spec(self) -> AnyDatasetSpec:
-        """Return what is to be made. Raise ValueError when options do not describe it."""
-        if self.kind is Kind.PATTERN:
+        """Return what is to be made. Raise ValueError when options do not describe it, or are of another kind."""
+        for option in fields(self):
+            kinds = _KINDS.get(option.name, (self.chosen,))
+            if self.chosen not in kinds and getattr(self, option.name) != option.default:
+                name = option.name.replace("_", "-")
+                raise ValueError(
+                    f"--{name}: --kind {self.chosen} has no such option; leave it out, or give --kind {' or '.join(kinds)}"
+                )
+        if self.chosen is Kind.PATTERN:
             return self._pattern()
-        return self._files() if self.kind is Kind.FILES else self._jungfrau()
+        return self._files() if self.chosen is Kind.FILES else self._jungfrau()
 
     def calibration(self) -> CalibrationSpec | None:
         """Return the calibration files that belong to frames of files; None when none are given."""
-        if self.kind is not Kind.FILES or not (self.pedestal or self.gain):
+        if self.chosen is not Kind.FILES or not (self.pedestal or self.gain):
             return None
         return CalibrationSpec(
             pedestal=[_map_of(names) for names in self.pedestal or []],
