@@ -42,7 +42,7 @@ class Reached:
 
 
 def data_of(bench: Bench) -> Path:
-    """Return the data of a bench."""
+    """Return the path of the file in which a bench counts the points that it reached."""
     return BUILD / "coverage" / bench.name / "coverage.dat"
 
 

@@ -276,8 +276,8 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> N
 
 
 async def _outlive_parent(node: Node, lease_s: float, end: Callable[[], None], streams: range) -> None:
-    """End the node when it is no longer needed: now, or when a run that goes on without its manager has its end. `streams`: its own, whose other ends the
-    parent had."""
+    """End the node when it is no longer needed: now, or when a run that goes on without its manager has its end. `streams`: of this process, with their
+    other ends at the parent."""
     if node.goes_on:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in streams:  # pipes to nobody

@@ -130,7 +130,7 @@ class FakeDestination:
         self._finishing.set()
 
     def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
-        raise EngineError("state", "a receiver takes what comes")
+        raise EngineError("state", "a receiver deals no images; ask the emulator")
 
     def hold_deadlines(self, held: bool) -> None:
         """Keep the order for tests: a fake has no deadlines."""
@@ -142,7 +142,7 @@ class FakeDestination:
         self._limits.setdefault(order.buffer, LimitBooks(buffer.kernels)).change(order, lambda _: 0)
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
-        raise EngineError("state", "a receiver takes what comes")
+        raise EngineError("state", "a receiver deals no images; ask the emulator")
 
     def abort(self) -> None:
         self._stopping.set()

@@ -151,7 +151,7 @@ def test_without_a_declaration_negative_pixels_are_no_measurement(tmp_path: Path
     [
         ("uint16", '{value = -1, meaning = "gap"}', "-1 is nothing that uint16 pixels hold, 0 to 65535"),
         ("int32", '{value = 0, meaning = "dead"}', "a pixel without photons counts 0"),
-        ("int32", '{value = -1, meaning = "gap"}, {value = -1, meaning = "dead"}', "-1 is there twice; leave one"),
+        ("int32", '{value = -1, meaning = "gap"}, {value = -1, meaning = "dead"}', "-1 is there twice; leave one out"),
         ("int32", '{value = -1, meaning = "hot"}', "meaning"),
         ("int32", "{value = -1}", "meaning"),
         ("float32", '{value = -1, meaning = "gap"}', "NaN"),

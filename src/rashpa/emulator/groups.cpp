@@ -72,7 +72,7 @@ void Groups::take_seats(const std::string& group, transfer::Dealer& dealer, std:
   const std::unique_lock lock(seating_);
   for (std::size_t dtp = 0; dtp < member.dtps.size(); ++dtp) {
     if (!ports_.emplace(member.dtps[dtp], &dealer.port(number, dtp)).second)
-      refuse(group, fmt::format("DTP {} belongs to two members", member.dtps[dtp]));
+      refuse(group, fmt::format("DTP {} belongs to two members; give it to one", member.dtps[dtp]));
   }
 }
 
@@ -82,7 +82,7 @@ void Groups::join(std::string_view group, const GroupMember& member, std::span<c
   if (ids.size() != dtps.size() || ids.size() != member.dtps.size())
     refuse(group, fmt::format("{} joins with {} DTPs, and {} are named", member.name, dtps.size(), ids.size()));
   for (const std::uint32_t id : member.dtps) {
-    if (port(id) != nullptr) refuse(group, fmt::format("DTP {} belongs to another member", id));
+    if (port(id) != nullptr) refuse(group, fmt::format("DTP {} belongs to another member; name others", id));
   }
   const transfer::DealerConfig& known = joined.config();
   const std::size_t number = joined.join(member_config(dtps, group, member, known.slice, known.images));

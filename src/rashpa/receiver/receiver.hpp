@@ -98,7 +98,7 @@ class Receiver {
   /// one ends with its last arrived image. The first call counts. Throws ConfigError for a DTP that it has not.
   void finish(const std::vector<DtpEnd>& ends = {});
   /// Ends everything at once: open images are missing, and arrived ones are decided and written. Bounded by the sinks.
-  /// Any thread; a call that finds another one at it waits for it.
+  /// Any thread; a second call waits for the first.
   void stop() noexcept;
   /// Returns true when every expected image is decided and written within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;

@@ -48,8 +48,8 @@ std::unique_ptr<Sink> make_files(const Hdf5Config& config, std::uint32_t length,
   if (length == 0) return std::make_unique<Hdf5Sink>(config);
   const std::string_view name = config.form == ImageForm::raw ? "raw" : "hdf5";
   if (stack == 0 || length % stack != 0) {
-    throw ConfigError(
-        fmt::format("sink {}: a series of {} images is no whole number of stacks of {}", name, length, stack));
+    throw ConfigError(fmt::format("sink {}: a series of {} images ends within a stack of {}; take whole stacks", name,
+                                  length, stack));
   }
   const std::uint64_t most = (config.images + length - 1) / length;
   return std::make_unique<SeriesSink>(length, most, [config, images = std::uint64_t{length}](std::uint64_t series) {

@@ -60,8 +60,8 @@ std::vector<Column> in_units_of(const PlannedStep& step, std::vector<Column> col
 void add_profile(const Port& port, PlannedStep& step, std::vector<Profile>& profiles) {
   const std::string& name = step.step->declaration().name;
   if (profiles.size() == kMostProfiles) {
-    throw ConfigError(fmt::format("unit: {} makes a profile, as {} kernels before it do; {} at most, leave one", name,
-                                  kMostProfiles, kMostProfiles));
+    throw ConfigError(fmt::format("unit: {} makes a profile, as {} kernels before it do; {} at most, leave one out",
+                                  name, kMostProfiles, kMostProfiles));
   }
   Profile profile{.name = name,
                   .arrays = in_units_of(step, port.columns),
@@ -84,7 +84,7 @@ void add_profile(const Port& port, PlannedStep& step, std::vector<Profile>& prof
 void add_accumulation(const Accumulation& made, std::uint32_t stack, PlannedStep& step, Results& results) {
   const std::vector<Accumulation>& known = results.accumulations;
   if (known.size() == kMostAccumulations) {
-    throw ConfigError(fmt::format("unit: {} accumulates images, as {} kernels before it do; leave one", made.name,
+    throw ConfigError(fmt::format("unit: {} accumulates images, as {} kernels before it do; leave one out", made.name,
                                   kMostAccumulations));
   }
   if (made.window % stack != 0) {
@@ -115,8 +115,9 @@ void add_results(const Declaration& declaration, const kernel::Shape& shape, std
   if (const Port* scalars = declaration.made(Port::Kind::scalars)) {
     for (const Column& column : in_units_of(step, scalars->columns)) {
       if (results.column(column.name) != results.columns.size()) {
-        throw ConfigError(fmt::format("unit: {} makes the column {}, which a kernel before it makes, too; leave one",
-                                      declaration.name, column.name));
+        throw ConfigError(
+            fmt::format("unit: {} makes the column {}, which a kernel before it makes, too; leave one out",
+                        declaration.name, column.name));
       }
       results.columns.push_back(column);
     }
@@ -127,7 +128,7 @@ void add_results(const Declaration& declaration, const kernel::Shape& shape, std
   }
   if (const Port* table = declaration.made(Port::Kind::table)) {
     if (results.tables.size() == kMostTables) {
-      throw ConfigError(fmt::format("unit: {} makes a table, as {} kernels before it do; {} at most, leave one",
+      throw ConfigError(fmt::format("unit: {} makes a table, as {} kernels before it do; {} at most, leave one out",
                                     declaration.name, kMostTables, kMostTables));
     }
     step.table = results.tables.size();
@@ -180,7 +181,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
     for (const PlannedStep& earlier : steps.steps) {
       if (declaration.several) break;
       if (&earlier.step->declaration() == &declaration || earlier.step->declaration().name == declaration.name) {
-        throw ConfigError(fmt::format("unit: {} is twice in the pipeline; leave one", declaration.name));
+        throw ConfigError(fmt::format("unit: {} is twice in the pipeline; leave one out", declaration.name));
       }
     }
     if (declaration.takes_pixels()) check_pixels(declaration, format.type, maker);

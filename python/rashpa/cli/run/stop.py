@@ -86,7 +86,7 @@ def _asked(path: Path, timeout_s: float, tell: Teller) -> int:
 
 
 def who() -> str:
-    """Return the name of the user who asks, for people."""
+    """Return the user that asks, as people read it: name, machine and process."""
     user = str(os.getuid())
     with contextlib.suppress(KeyError, OSError):  # a process without an entry in the table of users
         user = getpass.getuser()

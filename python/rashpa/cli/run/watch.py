@@ -59,7 +59,7 @@ View = TypeVar("View", bound="DataclassInstance")
 
 
 class Watched(Generic[View]):
-    """Holds the knowledge of one node: `view`, or the reason why there is none."""
+    """Holds the latest `view` of one node, or the reason why there is none."""
 
     def __init__(self, client: NodeClient) -> None:
         self.client = client

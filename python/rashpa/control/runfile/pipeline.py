@@ -155,7 +155,7 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
         found += (Problem(path, text) for text in _order_problems(known, maker, adder))
         for column in _columns(known):
             if columns.setdefault(column.name, known.name) != known.name:
-                text = f"{known.name} makes the column {column.name}, as {columns[column.name]} does; leave one"
+                text = f"{known.name} makes the column {column.name}, as {columns[column.name]} does; leave one out"
                 found.append(Problem(path, text))
         if known.made("pixels"):
             maker, pixel, largest = known.name, leaves(kernel, pixel), None

@@ -46,5 +46,5 @@ def problems_of(detector: Detector) -> Iterator[tuple[KeyPath, str]]:
         if one.value == 0:
             yield path, "0; a pixel without photons counts 0, name the value that the detector sends"
         if one.value in seen:
-            yield path, f"{one.value} is there twice; leave one"
+            yield path, f"{one.value} is there twice; leave one out"
         seen.add(one.value)

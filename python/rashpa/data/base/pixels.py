@@ -64,7 +64,7 @@ def named(masked: str | Masking, dtype: Any) -> Masking:
         return plain(dtype)
     kinds = get_args(Kind)
     if masked not in kinds:
-        raise ValueError(f"masked: no way to be masked {masked!r}; choose one of delivered, {', '.join(kinds)}")
+        raise ValueError(f"masked: there is no masking {masked!r}; choose one of delivered, {', '.join(kinds)}")
     return Masking(cast("Kind", masked))
 
 

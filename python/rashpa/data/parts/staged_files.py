@@ -52,7 +52,7 @@ def check_free(target: Path, replace: bool) -> None:
     if trouble := encoding_trouble(target):
         raise StoredRunError(trouble)
     if not target.name or not target.parent.is_dir():
-        raise StoredRunError(f"{target}: {target.parent} is no folder that is there; create it, or choose another name")
+        raise StoredRunError(f"{target}: there is no folder {target.parent}; create it, or choose another name")
     if not replace and (old := older_files(target)):
         raise StoredRunError(f"{old[0]} exists; move it, choose another name, or give --replace")
     if _is_written(target.with_name(f"{target.name}{JOURNAL}")):

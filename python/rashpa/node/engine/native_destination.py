@@ -120,10 +120,10 @@ class NativeDestination:
             older.remove()
 
     def pause(self, frame: int = 0) -> None:  # noqa: ARG002  as of every engine
-        raise EngineError("state", "a receiver takes what comes; pause the emulator")
+        raise EngineError("state", "a receiver cannot be paused; pause the emulator")
 
     def resume(self, rate_hz: float = 0.0) -> None:  # noqa: ARG002  as of every engine
-        raise EngineError("state", "a receiver takes what comes; resume the emulator")
+        raise EngineError("state", "a receiver cannot be resumed; resume the emulator")
 
     def hold_deadlines(self, held: bool) -> None:
         self._engine.hold_deadlines(held)
@@ -142,17 +142,17 @@ class NativeDestination:
         self._limits[position].change(order, give)
 
     def trigger(self, frames: int) -> None:
-        raise EngineError("state", f"a receiver takes what comes; send the trigger of {frames} frames to the emulator")
+        raise EngineError("state", f"a receiver has no trigger; send the trigger of {frames} frames to the emulator")
 
     def stop(self, order: telegram.Stop) -> None:
         with native_errors():
             self._engine.finish([(end.dtp, end.images) for end in order.ends])
 
     def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
-        raise EngineError("state", "a receiver takes what comes; images are dealt by the emulator")
+        raise EngineError("state", "a receiver deals no images; ask the emulator")
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
-        raise EngineError("state", "a receiver takes what comes; images are dealt by the emulator")
+        raise EngineError("state", "a receiver deals no images; ask the emulator")
 
     def abort(self) -> None:
         with native_errors():

@@ -139,10 +139,10 @@ class JudgeEngine:
         raise EngineError("state", "a receiver without a pipeline vetoes no image")
 
     def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
-        raise EngineError("state", "a receiver takes what comes")
+        raise EngineError("state", "a receiver deals no images; ask the emulator")
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
-        raise EngineError("state", "a receiver takes what comes")
+        raise EngineError("state", "a receiver deals no images; ask the emulator")
 
     def stop(self, order: Stop) -> None:
         """Take what the sender says it has sent; it is compared when no packet is on its way any more."""

@@ -169,7 +169,7 @@ def _written_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float, folder: Pa
     took = time.perf_counter() - began
     _check(recorder)
     if count == 0:
-        raise EngineError("resource", f"{folder.parent}: not enough room for {len(images)} images; make some")
+        raise EngineError("resource", f"{folder.parent}: not enough room for {len(images)} images; free some space")
     return count / took
 
 

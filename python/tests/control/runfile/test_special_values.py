@@ -32,7 +32,7 @@ def test_values_that_pixels_hold_are_right(pixel: str, values: tuple[int, ...]) 
         (detector("uint8", 256), ("detector", "special", 0, "value"), "256 is nothing that uint8 pixels hold, 0 to 255;"),
         (detector("int16", 5, -32769), ("detector", "special", 1, "value"), "-32769 is nothing that int16 pixels hold"),
         (detector("uint16", 0), ("detector", "special", 0, "value"), "0; a pixel without photons counts 0"),
-        (detector("uint16", 7, 7), ("detector", "special", 1, "value"), "7 is there twice; leave one"),
+        (detector("uint16", 7, 7), ("detector", "special", 1, "value"), "7 is there twice; leave one out"),
         (detector("float32", 7, 8), ("detector", "special", 0, "value"), "float32 pixels that hold no measurement are NaN"),
         (detector("uint16", masked="minimum"), ("detector", "masked"), "minimum, and uint16 pixels have no sign"),
         (detector("int16", 7, masked="minimum"), ("detector", "masked"), "minimum, and detector.special names values"),

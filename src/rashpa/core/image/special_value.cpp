@@ -54,7 +54,7 @@ std::int64_t largest_count_of(PixelType type, std::span<const SpecialValue> spec
     }
     if (one.value == 0) refuse("a pixel without photons counts 0; name the value that the detector sends");
     if (std::count_if(special.begin(), special.end(), [&](const auto& other) { return other.value == one.value; }) > 1)
-      refuse("it is there twice; leave one");
+      refuse("it is there twice; leave one out");
     if (one.value > 0) largest = std::min(largest, one.value - 1);
   }
   return largest;

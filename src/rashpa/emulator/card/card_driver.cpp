@@ -18,7 +18,7 @@ namespace registers = card::registers;
 constexpr std::uint32_t kCommandUs = 1'000'000;            // a card's answer to a command
 constexpr std::uint32_t kSimulatedCommandUs = 30'000'000;  // a simulated one's, on a machine with much else to do
 
-/// The whole of a count of which the card shows 32 bits.
+/// Returns the whole of a count, of which the card shows the lower 32 bits.
 std::uint64_t advanced(std::uint64_t known, std::uint32_t shown) noexcept {
   return known + static_cast<std::uint32_t>(shown - static_cast<std::uint32_t>(known));
 }

@@ -328,7 +328,7 @@ std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t ta
   }
   Check(declaration)
       .that(axes.size() == (profile != nullptr ? profile->axes.size() : 0) && bins > 0 && bins <= kMostProfileBins,
-            fmt::format("its profile has {} bins; 1 to {} are possible", bins, kMostProfileBins));
+            fmt::format("its profile has {} bins; make 1 to {}", bins, kMostProfileBins));
   return std::make_shared<ImageStep>(std::move(declaration), table_rows, std::move(make), std::move(axes));
 }
 

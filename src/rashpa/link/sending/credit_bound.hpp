@@ -8,9 +8,9 @@
 
 namespace rashpa::link {
 
-/// The bounds of words of credits. They lie in memory, or come in packets, that somebody else has written, and may have
-/// any value. One never counts for more images than the receiver can have room for, which are those announced and as
-/// many as it has slots, and takes back nothing that was granted. Used by the DTP's thread.
+/// Bounds words of credits. Somebody else has written them into memory, or packets, and they may have any value. A word
+/// never counts for more images than the receiver can have room for, which are those announced and as many as it has
+/// slots, and takes back nothing that was granted. Used by the DTP's thread.
 class CreditBound {
  public:
   /// `slots` of the receiver; 0: nobody knows, and nothing is bounded. `refused` counts words that cannot be. A

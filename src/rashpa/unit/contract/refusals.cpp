@@ -19,7 +19,7 @@ TEST_P(UnitContract, what_does_not_fit_is_refused_alike) {
     return "accepted";
   };
   const jungfrau::Config photons = calibration(jungfrau::Output::photons);
-  EXPECT_EQ(refusal({{photons, photons}}, ring.layout), "unit: jungfrau is twice in the pipeline; leave one");
+  EXPECT_EQ(refusal({{photons, photons}}, ring.layout), "unit: jungfrau is twice in the pipeline; leave one out");
   Layout nothing = ring.layout;
   nothing.stack = 0;
   EXPECT_NE(refusal({{photons}}, nothing).find("none may be 0"), std::string::npos);

@@ -19,8 +19,8 @@ struct Leg {
 };
 
 /// The kernels of a pipeline on an OpenCL device, compiled, with the legs in which they are done: a leg ends where the
-/// host must have its say before the device goes on. Owns no images and waits for nothing. One thread, but for
-/// failure() and notice(); functions return the first error, a cl_int.
+/// host must decide before the device goes on. Owns no images and waits for nothing. One thread, but for failure() and
+/// notice(); functions return the first error, a cl_int.
 class StepPasses {
  public:
   /// `steps` outlives it. Throws ConfigError when a kernel has no version for OpenCL, ResourceError when the device's

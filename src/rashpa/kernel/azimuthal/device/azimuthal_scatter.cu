@@ -183,7 +183,7 @@ __device__ __forceinline__ bool all_plain(const Pixels<T>& pixels, std::uint32_t
   }
 }
 
-/// An addition to a word of shared memory; of an address there a product is one instruction.
+/// Adds to a word of shared memory by its address there, so that a product is one instruction.
 __device__ __forceinline__ void add_to(std::uint32_t address, std::uint32_t what) {
   asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(what) : "memory");
 }
