@@ -44,7 +44,7 @@ void check(const ReceiverDtp& dtp, std::uint64_t line_bytes, std::uint64_t recor
   if (p.lines > 1 && p.pitch < p.line_bytes) {
     refuse(fmt::format("pitch {} is less than a line of {} bytes", p.pitch, p.line_bytes));
   }
-  const std::uint64_t last_line = bounded(p.lines - 1, p.lines > 1 ? p.pitch : 0, p.line_bytes);
+  const std::uint64_t last_line = bounded(p.lines - 1, p.pitch, p.line_bytes);
   const std::uint64_t in_slot = bounded(1, p.first_line_offset, last_line);
   if (in_slot > p.slot_bytes) refuse(fmt::format("its lines end at byte {} of a slot of {}", in_slot, p.slot_bytes));
   if (bounded(p.slots, p.slot_bytes, p.pixels_offset) > line_bytes) {

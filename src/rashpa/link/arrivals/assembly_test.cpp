@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <tuple>
 #include <vector>
 
+#include "rashpa/core/error.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/link/testing/testing.hpp"
 
@@ -272,6 +274,100 @@ TEST(Assembly, a_lost_event_is_waited_for_five_milliseconds_or_eight_packets_beh
     EXPECT_EQ(bench.out.of(Completeness::missing), 1U) << by_time;
     EXPECT_EQ(bench.assembly.undecided(), 2U) << by_time;
   }
+}
+
+constexpr std::uint64_t kPixels = std::uint64_t{kSlots} * kLines * kBytes;
+constexpr std::uint64_t kEnd = kPixels + (kSlots + 1) * FrameRecord::kBytes;
+
+TEST(Assembly, takes_no_placement_that_does_not_fit_its_memory) {
+  const auto fits = [](auto change, std::uint64_t lines = kPixels, std::uint64_t records = kEnd) {
+    ReceiverDtp dtp = testing::small_dtp(3, 100, kLines, kBytes, kSlots);
+    change(dtp);
+    try {
+      check(dtp, lines, records);
+      return true;
+    } catch (const ConfigError&) {
+      return false;
+    }
+  };
+  const auto as_it_is = [](ReceiverDtp&) {};
+  EXPECT_TRUE(fits(as_it_is));
+  EXPECT_FALSE(fits(as_it_is, kPixels - 1));
+  EXPECT_FALSE(fits(as_it_is, kPixels, kEnd - 1)) << "the record of skipped images, too";
+  EXPECT_TRUE(fits([](ReceiverDtp& dtp) { dtp.id = 0xFFFF; }));
+  EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.id = 0x10000; }));
+  EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.slots = 0; }));
+  EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.lines = 0; }));
+  EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.line_bytes = 0; }));
+  EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.pitch = kBytes - 1; }));
+  EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.slot_bytes -= 1; }));
+  EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.first_line_offset = 1; }));
+  EXPECT_TRUE(fits([](ReceiverDtp& dtp) {
+    dtp.placement.lines = 1;
+    dtp.placement.pitch = 0;
+  })) << "one line has no pitch";
+}
+
+TEST(Assembly, its_unit_divides_a_line_and_the_finest_one_divides_the_unit) {
+  const ReceiverDtp dtp = testing::small_dtp(3, 100, kLines, kBytes, kSlots);
+  EXPECT_NO_THROW(Bench(dtp, MapUnit(kBytes, kBytes / 4)));
+  EXPECT_THROW(Bench(dtp, MapUnit(0)), ConfigError);
+  EXPECT_THROW(Bench(dtp, MapUnit(kBytes, 0)), ConfigError);
+  EXPECT_THROW(Bench(dtp, MapUnit(kBytes, kBytes / 4 * 3)), ConfigError);
+  EXPECT_THROW(Bench(dtp, MapUnit(kBytes / 4 * 3)), ConfigError);
+}
+
+/// Describes a target: its kind, its image, and its place in it.
+using Found = std::tuple<Target::Kind, std::uint64_t, std::uint64_t>;
+
+Found found(const Assembly& assembly, std::uint64_t offset, std::uint64_t bytes) {
+  const Target target = assembly.locate(offset, bytes);
+  return target.kind == Target::Kind::refused ? Found{} : Found{target.kind, target.index, target.linear};
+}
+
+TEST(Assembly, bytes_are_lines_of_one_image_or_one_record_or_nothing) {
+  using enum Target::Kind;
+  constexpr std::uint64_t kImage = std::uint64_t{kLines} * kBytes;
+  constexpr std::uint64_t kRecords = kSlots * kImage;
+  const Bench bench;
+  const Assembly& whole = bench.assembly;
+  EXPECT_EQ(found(whole, 0, kImage), Found(lines, 0, 0));
+  EXPECT_EQ(found(whole, 0, kImage + 1), Found());
+  EXPECT_EQ(found(whole, kImage - 1, 1), Found(lines, 0, kImage - 1));
+  EXPECT_EQ(found(whole, kImage - 1, 2), Found());
+  EXPECT_EQ(found(whole, kImage, 1), Found(lines, 1, 0));
+  EXPECT_EQ(found(whole, kRecords - 1, 1), Found(lines, kSlots - 1, kImage - 1));
+  EXPECT_EQ(found(whole, kRecords, FrameRecord::kBytes), Found(record, 0, 0));
+  EXPECT_EQ(found(whole, kRecords, FrameRecord::kBytes - 1), Found());
+  EXPECT_EQ(found(whole, kRecords + 1, FrameRecord::kBytes), Found());
+  EXPECT_EQ(found(whole, kRecords + 7 * FrameRecord::kBytes, FrameRecord::kBytes), Found(record, 7, 0));
+  EXPECT_EQ(std::get<0>(found(whole, kRecords + 8 * FrameRecord::kBytes, FrameRecord::kBytes)), skip);
+  EXPECT_EQ(found(whole, kRecords + 9 * FrameRecord::kBytes, FrameRecord::kBytes), Found());
+}
+
+TEST(Assembly, bytes_between_lines_are_nothing) {
+  using enum Target::Kind;
+  constexpr std::uint32_t kGap = 16;
+  constexpr std::uint64_t kPitch = kBytes + kGap;
+  const Bench bench(testing::small_dtp(3, 100, kLines, kBytes, kSlots, kGap));
+  const Assembly& apart = bench.assembly;
+  EXPECT_EQ(found(apart, kGap - 1, 1), Found());
+  EXPECT_EQ(found(apart, kGap, kBytes), Found(lines, 0, 0));
+  EXPECT_EQ(found(apart, kGap, kBytes + 1), Found());
+  EXPECT_EQ(found(apart, kGap + kBytes - 1, 1), Found(lines, 0, kBytes - 1));
+  EXPECT_EQ(found(apart, kGap + kBytes, 1), Found());
+  EXPECT_EQ(found(apart, kGap + 3 * kPitch + 5, 2), Found(lines, 0, 3 * kBytes + 5));
+  EXPECT_EQ(found(apart, kGap + 4 * kPitch, 1), Found()) << "there is no fifth line";
+  EXPECT_EQ(found(apart, bench.dtp.placement.slot_bytes + kGap, 1), Found(lines, 1, 0));
+}
+
+TEST(Assembly, a_slot_stands_for_its_next_image) {
+  using enum Target::Kind;
+  constexpr std::uint64_t kImage = std::uint64_t{kLines} * kBytes;
+  Bench bench;
+  for (std::uint64_t index = 0; index < 3; ++index) bench.send(index);
+  EXPECT_EQ(found(bench.assembly, 3 * kImage, 1), Found(lines, 3, 0));
+  EXPECT_EQ(found(bench.assembly, 2 * kImage, 1), Found(lines, kSlots + 2, 0));
 }
 
 }  // namespace

@@ -339,6 +339,20 @@ TEST_F(EventHandlerTest, a_source_that_laps_the_receiver_without_credits_makes_o
     EXPECT_EQ(arrival.loss, kept ? Loss::none : Loss::overrun) << arrival.index;
   }
   EXPECT_EQ(counters_.overrun_packets.get(), 4U);
+  EXPECT_EQ(counters_.packets.get(), 4U) << "records that were overwritten are not read again";
+}
+
+TEST_F(EventHandlerTest, images_without_a_credit_are_not_looked_for) {
+  take(skip(50, 51));
+  EXPECT_EQ(counters_.packets.get(), 5U) << "four that a slot was granted for, and the latest";
+  EXPECT_EQ(counters_.bad_records.get(), 0U);
+}
+
+TEST_F(EventHandlerTest, each_event_is_one_packet) {
+  event(write(0));
+  EXPECT_EQ(counters_.packets.get(), 1U);
+  take(write(1));
+  EXPECT_EQ(counters_.packets.get(), 3U) << "a lock word stands for two";
 }
 
 TEST_F(EventHandlerTest, no_lock_word_makes_more_arrivals_than_there_are_images) {

@@ -273,6 +273,12 @@ TEST(FrameRows, rows_that_could_not_be_noted_are_noted_the_next_time_and_all_onc
     EXPECT_EQ(read.row(index).index, index);
     EXPECT_EQ(read.lost().at(index).dtp, 10 + index);
   }
+  read.append(SkippedImage{.index = 3});
+  ASSERT_TRUE(read.note()) << "one that was read goes on";
+  const FrameRows again(journal.number());
+  ASSERT_EQ(again.size(), 4U);
+  EXPECT_EQ(again.rows()[3].index, 3U);
+  EXPECT_EQ(again.lost().size(), 3U);
 }
 
 TEST(FrameRows, a_run_lasts_from_its_first_known_time_to_its_last) {
