@@ -334,7 +334,7 @@ class TestWatch:
 
         async def sleeping(seconds: float) -> None:
             slept.append(seconds)
-            await sleep(0)
+            await sleep(0)  # wait: it takes no time
 
         async def looked() -> float:
             for name in ("upper", "lower"):
