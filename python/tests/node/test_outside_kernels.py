@@ -316,7 +316,7 @@ REFUSED = {
     "@kernel(takes=[], columns=[Column('n')])\ndef f(pixels): pass": "it takes no type of pixels",
     "@kernel(takes=['uint16'])\ndef f(pixels): pass": "it makes nothing",
     "@kernel(takes=['uint16'], columns=[Column('N')])\ndef f(pixels): pass": "the name of a column must be a small letter",
-    "@kernel(takes=['uint16'], columns=[Column('n', 'int7')])\ndef f(pixels): pass": "is no column of",
+    "@kernel(takes=['uint16'], columns=[Column('n', 'int7')])\ndef f(pixels): pass": "column n: it has no type 'int7'; use uint32",
     "@kernel(takes=['uint16'], columns=[Column('n'), Column('n')])\ndef f(pixels): pass": "the column n is there twice",
     "@kernel(takes=['uint16'], table=[Column('n')])\ndef f(pixels): pass": "table_rows: 0 is not an integer from 1",
     "@kernel(takes=['int32'], columns=[Column('n')])\ndef f(pixels): pass": "f needs int32 pixels",

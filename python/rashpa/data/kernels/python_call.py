@@ -172,11 +172,9 @@ def _check(what: str, declared: PythonKernel) -> None:
     if unknown:
         raise PythonKernelError(f"{what}: no pixels are {_shown(unknown[0])}; there are {', '.join(PIXELS)}")
     for column in (*declared.columns, *declared.table):
-        if not isinstance(column, Column) or column.type not in (*_BOUNDS, "float64"):
-            raise PythonKernelError(f"{what}: {_shown(column)} is no column of uint32, uint64, int64 or float64")
+        _check_column(f"{what}: column", column, (*_BOUNDS, "float64"))
     for column in declared.profile:
-        if not isinstance(column, Column) or column.type != "float64":
-            raise PythonKernelError(f"{what}: {_shown(column)} is no column of float64, as arrays of a profile are")
+        _check_column(f"{what}: array of the profile", column, ("float64",))
     for axis in declared.axes:
         if (
             not isinstance(axis, Axis)
@@ -184,6 +182,13 @@ def _check(what: str, declared: PythonKernel) -> None:
             or np.asarray(axis.values).dtype.kind not in "iuf"
         ):
             raise PythonKernelError(f"{what}: {_shown(axis)} is no axis with the centre of each bin")
+
+
+def _check_column(what: str, column: Any, types: Sequence[str]) -> None:
+    if not isinstance(column, Column):
+        raise PythonKernelError(f"{what}: {_shown(column)} is none; write Column(name, type)")
+    if column.type not in types:
+        raise PythonKernelError(f"{what} {column.name}: it has no type {_shown(column.type)}; use {' or '.join(types)}")
 
 
 def _values(what: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
