@@ -40,7 +40,7 @@ def limits(
 ) -> None:
     """Give a veto other limits while its run goes on, from the next stack on. The answer names the first image that has them; file and report record it.
 
-    Bounds and messages are those of the run file. All receivers of a group get the limits. Those with unit cuda or fpga refuse: their limits are fixed.
+    Bounds and messages are those of the run file. All receivers of a group get the limits, with any unit.
     """
     tell = Teller("limits", as_json)
     pairs = dict(value.partition("=")[::2] for value in values)
