@@ -73,10 +73,10 @@ class StackWork {
   /// Returns whether step `step` has limits that may change.
   [[nodiscard]] bool limited(std::size_t step) const noexcept { return passes_.limited(step); }
   /// Returns whether such a step takes its limits in leg `leg`, counted from 0, and there before settle(), `settled`,
-  /// or before the leg is put into the queues.
+  /// or before the leg is put into the queues. A step that works on the device and settles on the host decides there.
   [[nodiscard]] bool takes_limits(std::size_t step, std::size_t leg, bool settled) const noexcept {
     const Leg& one = passes_.legs()[leg];
-    return step >= one.first && step < one.last && settled != passes_.on_device(step);
+    return step >= one.first && step < one.last && settled == passes_.on_host(step);
   }
   void adopt(std::size_t step, kernel::LimitBytes& limits) noexcept { passes_.adopt(step, limits); }
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const { return passes_.failure(failed_in); }
