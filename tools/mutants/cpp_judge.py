@@ -74,6 +74,7 @@ class Program:
     words: list[str]
     link: list[str] = field(init=False)
     objects: dict[str, tuple[Path, list[str]]] = field(init=False)
+    beside: list[Path] = field(init=False)  # programs that it starts
     longest_s: float = field(default=UNBOUNDED_S, init=False)
     took_s: float = field(default=0, init=False)  # the last time
 
@@ -82,6 +83,7 @@ class Program:
         lines = commands(self.name)
         link = next(line for line in reversed(lines) if re.search(rf"-o \S*\b{self.name} ", line))
         self.link = shlex.split(link.split("&&")[1])
+        self.beside = list((BUILD / self.link[self.link.index("-o") + 1]).parent.glob("rashpa-*"))
         wanted = [made for made in includes().get(str(file), []) if self.is_part(made, file)]
         self.objects = {}
         for line in lines:
@@ -136,6 +138,8 @@ class Program:
                 link.insert(next(i for i, word in enumerate(link) if word.endswith(".o")), new)
             if subprocess.run(link, cwd=BUILD, capture_output=True, check=False).returncode:  # noqa: S603
                 return "not compiled"
+            for beside in self.beside:
+                (folder / beside.name).symlink_to(beside)
             began = time.monotonic()
             try:
                 asked = [str(program), *self.words]

@@ -110,6 +110,14 @@ def test_a_run_takes_its_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     finish_after(given, {"upper": 2, "lower": 4}, monkeypatch)
     noted: list[float] = []
     monkeypatch.setattr(given.notes, "note", lambda: noted.append(given.notes.began))
+    forgot: list[set[str]] = []
+    monkeypatch.setattr(given.end, "begin", lambda: forgot.append(set(given.fleet.claimed)))
+    settled: list[bool] = []
+
+    async def settle(watch: object) -> None:
+        settled.append(("one", "Stop") in given.told)
+
+    monkeypatch.setattr(given.course.groups, "settle", settle)
     given.course._nodes.local["one"] = SimpleNamespace(ended=None)  # type: ignore[assignment]
     given.clients["one"].said = [{"text": "a line"}]
     ready: list[str] = []
@@ -134,6 +142,8 @@ def test_a_run_takes_its_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert outcome.acquisition_s > 0.0
     assert list(outcome.logs) == ["one"], "of nodes that end with the run"
     assert outcome.cautions == ()
+    assert forgot == [{"one", "upper", "lower"}], "requests to a run before are nothing to this one"
+    assert settled == [False], "before the receivers are told to end"
     assert noted[0] == 0.0, "first when all nodes are claimed"
     assert noted[1] == given.notes.began > 0.0, "then when the run has begun"
     eventually(lambda: ready == ["get ready"])

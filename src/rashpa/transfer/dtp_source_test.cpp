@@ -59,9 +59,10 @@ class ChecksummingSender final : public CopySender, public link::Checksumming {
   ChecksummingSender(std::size_t bytes, bool makes) : CopySender(bytes), makes_(makes) {}
   [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return makes_; }
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override {
-    if (++asked_ % 2 == 1) return std::nullopt;
+    if (never || ++asked_ % 2 == 1) return std::nullopt;
     return 0xABCD;
   }
+  bool never = false;
 
  private:
   bool makes_;
@@ -271,6 +272,35 @@ TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {
   EXPECT_EQ(source.sent(2), Completeness::missing);
 }
 
+TEST(DtpSource, an_image_is_not_skipped_when_a_last_look_finds_its_slot) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 2;
+  sender.on_poll = [&](bool) { sender.grant = 5; };
+  DtpSourceConfig skipping = source_config(5);
+  skipping.on_full = OnFull::skip;
+  DtpSource source(skipping, frames, sender);
+  source.run(std::stop_token{}, now_ns(), 0);
+  EXPECT_EQ(source.stats().images_sent, 5U);
+  EXPECT_EQ(source.stats().images_skipped, 0U);
+}
+
+TEST(DtpSource, an_image_whose_checksum_does_not_come_is_not_sent) {
+  Frames frames;
+  ChecksummingSender sender(8192, true);
+  std::stop_source stop;
+  sender.never = true;
+  sender.on_poll = [&](bool idle) {
+    if (idle) stop.request_stop();
+  };
+  DtpSource source(source_config(5), frames, sender);
+  source.run(stop.get_token(), now_ns(), 0);
+  EXPECT_TRUE(source.done());
+  EXPECT_EQ(source.stats().images_sent, 0U);
+  EXPECT_EQ(source.sent(0), Completeness::open);
+  EXPECT_TRUE(sender.records.empty());
+}
+
 TEST(DtpSource, tells_a_destination_that_grants_nothing_which_images_it_has_sent) {
   Frames frames;
   CopySender sender(8192);
@@ -304,6 +334,11 @@ TEST(DtpSource, tells_the_destination_which_images_it_has_skipped) {
   const FrameRecord& last = sender.records.back();
   EXPECT_EQ(last.flags, FrameRecord::skipped);
   EXPECT_EQ(last.index, 4U);
+  EXPECT_EQ(last.dtp, 3U);
+  EXPECT_EQ(last.run, 9U);
+  EXPECT_EQ(last.frame_number, 9U);
+  EXPECT_EQ(last.slot, skipping.dtp.placement.slots);
+  EXPECT_EQ(last.lines, 0U);
   EXPECT_EQ(last.user[0], 3U) << "skipped so far";
   EXPECT_EQ(last.user[1], sender.records.size() - 2) << "told so often";
   EXPECT_EQ(sender.immediates.back(), immediate_of(skipping.dtp.id, 4));

@@ -45,9 +45,8 @@ ReceiverDtp dealt_dtp() {
 /// One DTP: its images come whole in numbered packets, and its user takes each at once.
 struct Bench {
   explicit Bench(const ReceiverDtp& of = testing::small_dtp(3, 1ULL << 40, kLines, kBytes, kSlots),
-                 MapUnit unit = kBytes, Sight sight = Sight::packets)
-      : dtp(of),
-        assembly(dtp, 0, unit, ReceiverMemory(std::span<std::byte>(memory)), NotFree::overrun, counters, sight) {}
+                 MapUnit unit = kBytes, Sight sight = Sight::packets, NotFree not_free = NotFree::overrun)
+      : dtp(of), assembly(dtp, 0, unit, ReceiverMemory(std::span<std::byte>(memory)), not_free, counters, sight) {}
   void send(std::uint64_t index) { send(index, dtp.slice.frame(index)); }
   /// `bytes` of line `l` of an image, from `from` on.
   void put(std::uint64_t index, std::uint32_t l, std::uint32_t from = 0, std::uint32_t bytes = kBytes) {
@@ -300,6 +299,10 @@ TEST(Assembly, takes_no_placement_that_does_not_fit_its_memory) {
   EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.lines = 0; }));
   EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.line_bytes = 0; }));
   EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.pitch = kBytes - 1; }));
+  EXPECT_FALSE(fits([](ReceiverDtp& dtp) {
+    dtp.placement.lines = 2;
+    dtp.placement.pitch = kBytes - 1;
+  }));
   EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.slot_bytes -= 1; }));
   EXPECT_FALSE(fits([](ReceiverDtp& dtp) { dtp.placement.first_line_offset = 1; }));
   EXPECT_TRUE(fits([](ReceiverDtp& dtp) {
@@ -368,6 +371,45 @@ TEST(Assembly, a_slot_stands_for_its_next_image) {
   for (std::uint64_t index = 0; index < 3; ++index) bench.send(index);
   EXPECT_EQ(found(bench.assembly, 3 * kImage, 1), Found(lines, 3, 0));
   EXPECT_EQ(found(bench.assembly, 2 * kImage, 1), Found(lines, kSlots + 2, 0));
+}
+
+// The source waits for credits: what it sends without one says nothing, or it has lost its receiver's words.
+TEST(Assembly, events_of_images_without_a_free_slot_are_late_where_the_source_waits_for_slots) {
+  for (const NotFree not_free : {NotFree::late, NotFree::overrun}) {
+    const bool late = not_free == NotFree::late;
+    Bench bench(testing::small_dtp(3, 100, kLines, kBytes, kSlots), kBytes, Sight::packets, not_free);
+    FrameRecord record;
+    record.dtp = bench.dtp.id;
+    record.index = kSlots;
+    record.frame_number = bench.dtp.slice.frame(kSlots);
+    record.lines = kLines;
+    record.payload_bytes = bench.dtp.placement.payload_bytes();
+    record.run = bench.dtp.run;
+    const std::uint64_t offset = bench.dtp.placement.record_offset(kSlots);
+    EXPECT_FALSE(bench.assembly.put_event(offset, record, immediate_of(bench.dtp.id, kSlots), bench.now));
+    bench.assembly.put_bare_event(kSlots + 1, bench.now);
+    bench.decide();
+    EXPECT_EQ(bench.counters.late_packets.get(), late ? 2U : 0U);
+    EXPECT_EQ(bench.counters.overrun_packets.get(), late ? 0U : 2U);
+    EXPECT_EQ(bench.out.of(Completeness::missing), late ? 0U : kSlots + 2U) << "those before can come no more";
+  }
+}
+
+TEST(Assembly, an_image_that_its_link_has_unpacked_is_proven_by_that) {
+  Bench bench(testing::small_dtp(3, 100, kLines, kBytes, kSlots), kBytes, Sight::images);
+  FrameRecord record;
+  record.dtp = bench.dtp.id;
+  record.frame_number = bench.dtp.slice.frame(0);
+  record.lines = kLines;
+  record.payload_bytes = bench.dtp.placement.payload_bytes();
+  record.payload_crc32c = 1;  // nobody makes it
+  record.run = bench.dtp.run;
+  const std::uint32_t immediate = immediate_of(bench.dtp.id, 0);
+  EXPECT_TRUE(bench.assembly.put_event(bench.dtp.placement.record_offset(0), record, immediate, bench.now));
+  bench.decide();
+  EXPECT_EQ(bench.out.last.completeness, Completeness::complete);
+  EXPECT_EQ(bench.out.last.proof, Proof::lines);
+  EXPECT_EQ(bench.counters.crc_mismatches.get(), 0U);
 }
 
 }  // namespace
