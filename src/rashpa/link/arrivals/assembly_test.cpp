@@ -373,7 +373,7 @@ TEST(Assembly, a_slot_stands_for_its_next_image) {
   EXPECT_EQ(found(bench.assembly, 2 * kImage, 1), Found(lines, kSlots + 2, 0));
 }
 
-// The source waits for credits: what it sends without one says nothing, or it has lost its receiver's words.
+// A source that waits for slots has none for these images: its receiver takes no part of them.
 TEST(Assembly, events_of_images_without_a_free_slot_are_late_where_the_source_waits_for_slots) {
   for (const NotFree not_free : {NotFree::late, NotFree::overrun}) {
     const bool late = not_free == NotFree::late;

@@ -334,6 +334,65 @@ TEST_F(Hdf5SinkTest, existing_files_and_missing_folders_are_refused_before_anyth
   EXPECT_THROW(Hdf5Sink{wrong}, ConfigError);
 }
 
+TEST_F(Hdf5SinkTest, a_request_that_no_file_can_hold_is_refused_in_words) {
+  const auto refused_as = [&](const std::string& why, auto change) {
+    Hdf5Config wanted = config(3);
+    wanted.metadata.pixel_mask.clear();
+    change(wanted);
+    try {
+      const Hdf5Sink sink(wanted);
+      ADD_FAILURE() << "it is taken: " << why;
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  };
+  refused_as("width and height must be at least 1", [](Hdf5Config& wanted) { wanted.width = 0; });
+  refused_as("an image of 4 GiB or more", [](Hdf5Config& wanted) {
+    wanted.width = 1U << 15U;  // of 2 bytes
+    wanted.height = 1U << 16U;
+  });
+  refused_as("images_per_file must be", [](Hdf5Config& wanted) { wanted.images_per_file = 0; });
+  refused_as("threads must be", [](Hdf5Config& wanted) { wanted.threads = 0; });
+  for (const unsigned many : {0U, 129U}) {
+    refused_as("in_flight must be between 1 and 128", [many](Hdf5Config& wanted) {
+      wanted.form = ImageForm::raw;
+      wanted.raw.in_flight = many;
+    });
+  }
+  refused_as("CSR images hold photons", [](Hdf5Config& wanted) {
+    wanted.form = ImageForm::sparse;
+    wanted.pixel = PixelType::f32;
+  });
+  EXPECT_TRUE(fs::is_empty(folder_));
+  for (const unsigned many : {1U, 128U}) {
+    Hdf5Config most = config(3);
+    most.form = ImageForm::raw;
+    most.raw.in_flight = many;
+    EXPECT_NO_THROW(Hdf5Sink{most});
+  }
+}
+
+TEST_F(Hdf5SinkTest, images_that_are_gone_at_the_end_are_lost_by_number_and_errored_in_its_books) {
+  Played played(12);
+  Hdf5Sink sink(config(12));
+  played.play(sink);
+  const std::uint64_t written = sink.stats().images_written;
+  fs::remove(folder_ / "run_data_000002.h5");  // four of them
+  const std::vector<LostImage> lost = sink.settle();
+  ASSERT_EQ(lost.size(), 4U);
+  EXPECT_EQ(sink.stats().images_written, written - 4);
+  std::vector<std::uint64_t> stored;
+  for (std::uint64_t n = 0; n < 12; ++n) {
+    if (played.image(n).decision == Decision::accepted) stored.push_back(n);
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(lost[i].index, stored[4 + i]);
+    EXPECT_EQ(lost[i].frame_number, 100 + 3 * stored[4 + i]);
+    EXPECT_NE(lost[i].reason, "");
+  }
+  EXPECT_TRUE(sink.settle().empty()) << "they are said once";
+}
+
 TEST_F(Hdf5SinkTest, a_full_disk_makes_images_errored_and_storing_goes_on_when_there_is_room) {
   // A limit on the size of files stands for the full disk: the same failing write, without a file system of its own.
   signal(SIGXFSZ, SIG_IGN);
