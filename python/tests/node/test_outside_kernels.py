@@ -304,8 +304,9 @@ def test_an_answer_that_is_not_what_was_declared_is_told(tmp_path: Path, answer:
 
 
 REFUSED = {
-    "": "bad.py has no function f",
-    "f = 3": "bad.py has no function f",
+    "": "bad.py has no function f; define it there, with @kernel(…) before it",
+    "f = 3": "bad.py has no function f; define it there",
+    "@kernel(takes=['uint16'], columns=[Column('n')])\ndef g(pixels): pass": "bad.py has no function f; choose g",
     "def f(pixels): pass": "it does not declare what it makes",
     "raise KeyError('at import')": "cannot be imported: KeyError: 'at import'",
     "def f(": "cannot be imported: SyntaxError",

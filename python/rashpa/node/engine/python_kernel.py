@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rashpa.data.kernels.kernel import PythonKernel
+from rashpa.data.kernels.kernel import ATTRIBUTE, PythonKernel
 from rashpa.data.kernels.python_call import PythonCall, PythonKernelError, declared_of, place_of
 from rashpa.node.engine.device_kernel import DeviceFunction
 from rashpa.node.engine.engine import EngineError
@@ -26,7 +26,11 @@ def load_python_kernel(file: Path, function: str, parameters: Mapping[str, Any])
     module = _import(file, what)
     found = getattr(module, function, None)
     if not callable(found):
-        raise EngineError("config", f"{what}: {file.name} has no function {function}")
+        kernels = [
+            name for name, one in vars(module).items() if isinstance(getattr(one, ATTRIBUTE, None), PythonKernel)
+        ]
+        advice = f"choose {' or '.join(kernels)}" if kernels else "define it there, with @kernel(…) before it"
+        raise EngineError("config", f"{what}: {file.name} has no function {function}; {advice}")
     try:
         declared, values = declared_of(what, found, parameters)
     except PythonKernelError as error:

@@ -56,7 +56,7 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
         folder = source.path.parent
         if not (folder / code_of(kernel)).is_file():
             yield (
-                f"{source.where((*path, 'kernel', number))}: there is no {code_of(kernel)} in {folder}, where the run file is; put it there "
+                f"{source.where((*path, 'kernel', number))}: there is no {code_of(kernel)} in {folder.absolute()}, where the run file is; put it there "
                 "(docs/how-to/add_a_kernel.md)"
             )
 
