@@ -258,6 +258,7 @@ changelog: $(VENV)/.requirements  ## CHANGELOG.md from the fragments of changes/
 # One after the other: a `make` that has looked for Pythons does not see those that it fetches.
 release:  ## all files of a release in build/release-files, each tried in an empty environment, and the tag; DRAFT=1: no tag
 	-@tools/install_packages.sh packages-release.txt
+	tools/release/check_tree.sh
 	$(MAKE) pythons
 	$(MAKE) test-wheel docs
 	tools/release/make_release.sh $(BIN)/python

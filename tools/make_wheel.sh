@@ -9,7 +9,7 @@ tool_python=$1
 shift
 tools=$PWD/build/wheel/tools
 tools/wheel_tools.sh "$tool_python"
-rm -rf build/wheel/plain build/wheel/dist
+rm -rf build/wheel/plain build/wheel/dist build/wheel/tried
 # whatever a Python was compiled with, the wheel is compiled as the rest of the build is, which ccache knows
 export CC=${CC:-gcc} CXX=${CXX:-g++}
 built=" "

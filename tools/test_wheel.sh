@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the wheels of build/wheel/dist with each of the Pythons $2… in an empty environment and runs `rashpa demo` there, outside the
 # tree and with no compiler in reach. Prints what both take beside what they may take; machines are loaded differently, so more is no error.
-# The first is installed a second time, with pip's cache. The versions of other packages are those of requirements/run.lock. The Python $1 runs
+# The wheels that were tried are named in build/wheel/tried. The first is installed a second time, with pip's cache. The versions of other packages are those of requirements/run.lock. The Python $1 runs
 # pip and the tests of the tutorial from a wheel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,6 +29,7 @@ install() {
 passed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN {printf "%.1f", to - from}'; }
 
 tried=" "
+: > build/wheel/tried
 for python in "$@"; do
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   case $tried in *" $version "*) continue ;; esac
@@ -75,6 +76,7 @@ PYTHON
   echo "wheel: Python $version, $tag: installed in $cold s$warm (budget $install_s s); a report after $all s (budget $report_s s)"
   rm -rf "$here"
   tried+="$version "
+  basename "$wheel" >> build/wheel/tried
 done
 missing=""
 for version in 3.11 3.12 3.13 3.14; do

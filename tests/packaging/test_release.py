@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -146,20 +147,26 @@ def test_security_names_options_that_there_are() -> None:
     assert sorted(one for one in named if not re.search(rf"{one}\b", commands)) == []
 
 
-@pytest.mark.parametrize(
-    ("tried", "way", "tags"), [(77, "", ""), (77, "UNTRIED=1", "v1.0"), (0, "", "v1.0"), (0, "DRAFT=1", "")]
-)
-def test_a_release_with_files_that_were_not_tried_has_no_tag(tmp_path: Path, tried: int, way: str, tags: str) -> None:
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Run:
+    """Return a caller of commands in a tree whose release has been built, with steps that do nothing."""
     place = tmp_path / "tools/release"
     place.mkdir(parents=True)
-    (place / "make_release.sh").write_text(text_of("tools/release/make_release.sh"))
+    for script in ("make_release.sh", "check_tree.sh"):
+        (place / script).write_text(text_of(f"tools/release/{script}"))
     steps = {
         "version.sh": "echo 1.0",
         "release_tools.sh": "",
         "try_sdist.sh": "",
         "make_deb.sh": "touch $3/rashpa_1.0~py311_any.deb",
+        "try_deb.sh": "exit ${TRIED:-0}",
+        "try_container.sh": "",
+        "python": "",
     }
-    for name, does in {**steps, "try_deb.sh": f"exit {tried}", "try_container.sh": "", "python": ""}.items():
+    for name, does in steps.items():
         (place / name).write_text(f"#!/bin/sh\n{does}\n")
         (place / name).chmod(0o755)
     (tmp_path / "packaging").mkdir()
@@ -168,12 +175,13 @@ def test_a_release_with_files_that_were_not_tried_has_no_tag(tmp_path: Path, tri
     (tmp_path / "CHANGELOG.md").write_text("## 1.0 (today)\n")
     (tmp_path / ".gitignore").write_text("build\n")
     for made in (
-        "build/wheel/dist/rashpa-1.0-any.whl",
+        "build/wheel/dist/rashpa-1.0-cp311-cp311-any.whl",
         "build/docs/site/index.html",
         "build/deb/3.11/usr/lib/rashpa/lib/python3.11/site-packages/a",
     ):
         (tmp_path / made).parent.mkdir(parents=True)
         (tmp_path / made).touch()
+    (tmp_path / "build/wheel/tried").write_text("rashpa-1.0-cp311-cp311-any.whl\n")
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         git = {
@@ -188,8 +196,66 @@ def test_a_release_with_files_that_were_not_tried_has_no_tag(tmp_path: Path, tri
 
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All"]):
         assert run("git", *words).returncode == 0
-    done = run(*way.split(), "bash", "tools/release/make_release.sh", "tools/release/python")
+    return run
+
+
+CHECK = ("bash", "tools/release/check_tree.sh")
+MAKE = ("bash", "tools/release/make_release.sh", "tools/release/python")
+
+
+@pytest.mark.parametrize(
+    ("tried", "way", "tags"), [(77, "", ""), (77, "UNTRIED=1", "v1.0"), (0, "", "v1.0"), (0, "DRAFT=1", "")]
+)
+def test_a_release_with_files_that_were_not_tried_has_no_tag(release: Run, tried: int, way: str, tags: str) -> None:
+    assert release(*way.split(), *CHECK).returncode == 0
+    done = release(f"TRIED={tried}", *way.split(), *MAKE)
     assert (done.returncode == 0) == (tried == 0 or way == "UNTRIED=1"), done.stderr
-    assert run("git", "tag").stdout.split() == tags.split()
+    assert release("git", "tag").stdout.split() == tags.split()
     if done.returncode:
         assert "no tag, since files were not tried; install the packages of packages-release.txt as root" in done.stderr
+
+
+def test_a_wheel_that_no_python_has_tried_leaves_the_release_without_a_tag(release: Run, tmp_path: Path) -> None:
+    (tmp_path / "build/wheel/dist/rashpa-1.0-cp312-abi3-any.whl").touch()
+    assert release(*CHECK).returncode == 0
+    done = release(*MAKE)
+    assert done.returncode == 1
+    assert "rashpa-1.0-cp311-cp311-any.whl: rashpa demo in an empty environment" in done.stdout
+    assert "rashpa-1.0-cp312-abi3-any.whl: NOT TRIED" in done.stdout
+    assert release("git", "tag").stdout == ""
+
+
+@pytest.mark.parametrize("change", ["commit", "edit"])
+def test_a_tree_that_changes_meanwhile_has_no_tag(release: Run, tmp_path: Path, change: str) -> None:
+    assert release(*CHECK).returncode == 0
+    step = "echo a >> CHANGELOG.md" + (" && git commit -qam Later" if change == "commit" else "")
+    try_container = tmp_path / "tools/release/try_container.sh"
+    (tmp_path / "build/later.sh").write_text(step + "\n")
+    try_container.write_text("#!/bin/sh\nsh build/later.sh\n")
+    assert release("git", "commit", "-qam", "A step").returncode == 0
+    early = release(*MAKE)
+    assert "the tree is not the one with which make release began" in early.stderr, "of another commit than the check"
+    assert release(*CHECK).returncode == 0
+    late = release(*MAKE)
+    assert late.returncode == 1
+    assert "the tree is not the one with which make release began" in late.stderr
+    assert release("git", "tag").stdout == ""
+
+
+def test_a_tree_of_which_there_can_be_no_release_is_refused_before_anything_is_built(
+    release: Run, tmp_path: Path
+) -> None:
+    assert "no commit is chosen; begin with make release" in release(*MAKE).stderr
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text("## 0.9 (before)\n")
+    assert "the tree has changes that no commit has" in release(*CHECK).stderr
+    assert release("DRAFT=1", *CHECK).returncode == 0
+    assert release("git", "commit", "-qam", "An older changelog").returncode == 0
+    assert "CHANGELOG.md has no 1.0; make changelog" in release(*CHECK).stderr
+    changelog.write_text("## 1.0 (today)\n")
+    assert release("git", "commit", "-qam", "The changelog").returncode == 0
+    assert release("git", "tag", "v1.0").returncode == 0
+    assert "v1.0 has its tag; raise the version" in release(*CHECK).stderr
+    makefile = text_of("Makefile")
+    recipe = makefile[makefile.index("\nrelease:") :].split("\n\n")[0]
+    assert recipe.index("check_tree.sh") < recipe.index("test-wheel") < recipe.index("make_release.sh")

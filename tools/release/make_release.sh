@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes all files of a release in build/release-files from wheels (make test-wheel) and pages (make docs), tries each in an empty
-# environment, and tags the commit. The Python $1 runs the tools. With DRAFT=1 the tree may have changes, and there is no tag. A file that
-# could not be tried leaves the commit without a tag, and the script ends with 1; with UNTRIED=1 it tags all the same.
+# environment, and tags the commit of check_tree.sh, from which everything was built. The Python $1 runs the tools. With DRAFT=1 the tree may
+# have changes, and there is no tag. A file that could not be tried leaves the commit without a tag, and the script ends with 1; with UNTRIED=1
+# it tags all the same.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$(realpath --no-symlinks "$1")
@@ -11,11 +12,12 @@ version=$(tools/release/version.sh)
 out=build/release-files
 tools=$PWD/build/release-tools
 refuse() { echo "make release: $1" >&2; exit 1; }
-if [ -z "$draft" ]; then
-  [ -z "$(git status --porcelain)" ] || refuse "the tree has changes that no commit has; commit them, or DRAFT=1"
-  ! git rev-parse -q --verify "refs/tags/v$version" > /dev/null || refuse "v$version has its tag; raise the version in CMakeLists.txt"
-  grep -q "^## $version " CHANGELOG.md || refuse "CHANGELOG.md has no $version; make changelog, and commit it"
-fi
+check_same() {
+  [ -e build/release-commit ] || refuse "no commit is chosen; begin with make release"
+  [ "$(git rev-parse HEAD):$(git status --porcelain)" = "$(cat build/release-commit):" ] \
+    || refuse "the tree is not the one with which make release began, $(cut -c 1-12 build/release-commit); make release again"
+}
+[ -n "$draft" ] || check_same
 tools/release/release_tools.sh "$python"
 rm -rf "$out"
 mkdir -p "$out"
@@ -27,8 +29,16 @@ untried=
 tools/release/try_sdist.sh "$python" "$out/rashpa-$version.tar.gz"
 said+=("source: a wheel is built of it")
 
-cp build/wheel/dist/rashpa-"$version"-*.whl "$out/"
-said+=("wheels: rashpa demo in empty environments (make test-wheel)")
+for wheel in build/wheel/dist/rashpa-"$version"-*.whl; do
+  cp "$wheel" "$out/"
+  name=$(basename "$wheel")
+  if grep -qxF "$name" build/wheel/tried; then
+    said+=("$name: rashpa demo in an empty environment")
+  else
+    said+=("$name: NOT TRIED")
+    untried=yes
+  fi
+done
 tar czf "$out/rashpa-$version-docs.tar.gz" -C build/docs --transform "s/^site/rashpa-$version-docs/" site
 
 while read -r suite minor archive; do
@@ -62,5 +72,6 @@ fi
 printf 'make release: %s\n' "${said[@]}"
 [ -z "$draft" ] || exit 0
 [ -z "$untried" ] || [ -n "${UNTRIED:-}" ] \
-  || refuse "no tag, since files were not tried; install the packages of packages-release.txt as root, or UNTRIED=1"
-git tag -a "v$version" -m "rashpa $version"
+  || refuse "no tag, since files were not tried; install the packages of packages-release.txt as root, and make pythons, or UNTRIED=1"
+check_same
+git tag -a "v$version" -m "rashpa $version" "$(cat build/release-commit)"
