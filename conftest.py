@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """For all tests of Python."""
 
+import functools
 import gc
 import importlib.util
 import json
@@ -9,7 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -35,6 +36,16 @@ def pytest_configure() -> None:
         from rashpa.testing.prepared import prepared_python
 
         prepared_python.install()
+    if _HAS_RASHPA:
+        _read_authorities_once()
+
+
+def _read_authorities_once() -> None:
+    """Let clients of httpx share what they know of certificates: each reads all authorities of the machine otherwise, 20 ms of a processor for one request."""
+    from httpx._transports import default
+
+    transports: Any = default
+    transports.create_ssl_context = functools.cache(transports.create_ssl_context)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
