@@ -11,6 +11,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from rashpa.data.files.regular_file import sync_names
+
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)  # of file systems that have none
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -31,6 +33,7 @@ def put_private(path: Path, data: bytes, *, new: bool = False) -> int:
             _name_new(beside, path)
         else:
             beside.rename(path)
+        sync_names(path.parent)
     except BaseException:
         os.close(file)
         beside.unlink(missing_ok=True)

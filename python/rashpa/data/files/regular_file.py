@@ -93,13 +93,34 @@ def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
         file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         with os.fdopen(file, "wb") as stream:
             stream.write(data)
+        sync_file(beside)
         beside.rename(path)
+        sync_names(path.parent)
     except BaseException as error:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def sync_file(path: Path) -> None:
+    """Bring a file to the disk, before it gets a name that others look for: after a loss of power it would be empty under it. Raise OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def sync_names(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where its file system knows how."""
+    with contextlib.suppress(OSError):
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
 
 
 def write_named(path: Path, data: bytes) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rashpa.data.base.ended import ended_in_order
 from rashpa.data.files.file_names import encoding_trouble
-from rashpa.data.files.regular_file import check_no_device, open_regular
+from rashpa.data.files.regular_file import check_no_device, open_regular, sync_file, sync_names
 from rashpa.data.files.writer_lock import has_writer
 from rashpa.data.parts.older_files import JOURNAL, MASTER, SERIES, leaders_of, older_files
 from rashpa.data.parts.run_parts import StoredRunError
@@ -34,12 +34,15 @@ class Staged:
         check_free(self._target, self._replace)
         made = sorted(self.prefix.parent.iterdir(), key=lambda path: path.name.endswith(MASTER))
         try:
+            for path in made:
+                sync_file(path)
             # an old master beside new data files would show their images under its own numbers: it goes first
             replaced = sorted(_own_files(self._target), key=lambda path: not path.name.endswith(MASTER))
             for old in (*(leaders_of(self._target) if replaced else ()), *replaced):
                 old.unlink()
             for path in made:
                 path.rename(self._target.with_name(path.name))
+            sync_names(self._target.parent)
         except OSError as error:
             raise StoredRunError(
                 f"{self._target}: finished files cannot be given their names there ({error.strerror}); choose another folder"
@@ -105,7 +108,9 @@ def staged_file(path: Path) -> Iterator[Path]:
         try:
             made = folder / path.name
             yield made
+            sync_file(made)
             made.replace(path)
+            sync_names(path.parent)
         except OSError as error:
             if error.filename != str(folder / path.name):
                 raise

@@ -218,6 +218,11 @@ class JoinedRun(Closed):
         """Count the images of which nothing is known, because a member ended early."""
         return sum(one.unknown for one in self.members)
 
+    @property
+    def lost_windows(self) -> list[str]:
+        """Say of which members the accumulations are lost, and why."""
+        return [text for one in self.members for text in one.lost_windows]
+
     def absent(self) -> dict[int, str]:
         """Return by row why a stored frame is in no file."""
         places = zip(

@@ -364,6 +364,13 @@ class Run(Closed):
         books = self._rashpa["books"]
         return int(books["unknown"][()]) if "unknown" in books else 0
 
+    @property
+    def lost_windows(self) -> list[str]:
+        """Say why the accumulations are lost, after a repair that could not read their file."""
+        if "accumulated_lost" not in self._rashpa:
+            return []
+        return [f"{self.path}: its accumulations are lost: {text_of(self._rashpa['accumulated_lost'][()])}"]
+
     def absent(self) -> dict[int, str]:
         """Return by row why an image that the tables call stored is in no file."""
         rows = np.flatnonzero(self.tables.stored_index >= 0)

@@ -18,6 +18,7 @@ def run_books(run: Run | JoinedRun) -> DataBooks:
     troubles = [absent[row] for row in sorted(absent)[: MOST_TROUBLES - 1]]
     if unknown:
         troubles.append(f"{run.path}: {unknown_text(unknown)}")
+    troubles += run.lost_windows
     if books["errored"]:
         troubles.append(f"{run.path}: {books['errored']} images are errored; `rashpa inspect` says why")
     return DataBooks(
