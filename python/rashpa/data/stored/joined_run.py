@@ -220,7 +220,7 @@ class JoinedRun(Closed):
 
     @property
     def lost_windows(self) -> list[str]:
-        """Say of which members the accumulations are lost, and why."""
+        """Return by member why its accumulations are lost."""
         return [text for one in self.members for text in one.lost_windows]
 
     def absent(self) -> dict[int, str]:

@@ -366,7 +366,7 @@ class Run(Closed):
 
     @property
     def lost_windows(self) -> list[str]:
-        """Say why the accumulations are lost, after a repair that could not read their file."""
+        """Return why the accumulations are lost, after a repair that could not read their file."""
         if "accumulated_lost" not in self._rashpa:
             return []
         return [f"{self.path}: its accumulations are lost: {text_of(self._rashpa['accumulated_lost'][()])}"]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders as a disk may have them when the power has failed (`rashpa_power_failure --keep`), before the commands: `inspect` and `check` say in words that the
+run is unfinished, `repair` completes it, and other programs read only right pixels."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+from typer.testing import CliRunner
+
+from rashpa.cli.main import app
+from rashpa.data.stored.reader import open_run
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = sorted(ROOT.glob("build/*/tests/simulation/rashpa_power_failure"))
+ACCEPTED = 1
+SHAPE = re.compile(r"seed \d+: (\w+), (\d+) × (\d+) pixels")
+
+
+def image(seed: int, frame: int, pixels: int) -> NDArray[np.uint16]:
+    """Make the image that `StoredRun::image` makes."""
+    numbers = np.random.RandomState(frame * 31 + seed)._bit_generator.random_raw(pixels)
+    return np.where(numbers % 3 == 0, 1 + (numbers >> 8) % 5000, 1).astype(np.uint16)
+
+
+def said(*words: str) -> tuple[int, str]:
+    """Give the words to rashpa; return its exit code and what it said."""
+    result = CliRunner().invoke(app, list(words))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.skipif(not PROGRAMS, reason="rashpa_power_failure is not built")
+@pytest.mark.parametrize("seed", [24, 14])
+def test_commands_name_a_run_whose_power_has_failed_and_repair_it(tmp_path: Path, seed: int) -> None:
+    def play(*words: str) -> str:
+        return subprocess.run([PROGRAMS[-1], "--seed", str(seed), *words], capture_output=True, text=True).stdout
+
+    trace = play("--cut", "0", "--trace")
+    found = SHAPE.search(trace)
+    assert found
+    form, pixels = found[1], int(found[2]) * int(found[3])
+    puts = [int(line.split()[0]) for line in trace.splitlines() if "a stack was put" in line]
+    folder = tmp_path / "disk"
+    play("--cut", str(puts[-1] + 1), "--keep", str(folder))
+    master = folder / "run_master.h5"
+    for command in ("inspect", "check"):
+        code, text = said(command, str(master))
+        assert code != 0, text
+        assert "run_master" in text
+    code, text = said("repair", str(master))
+    assert code in {0, 3}, text
+    with h5py.File(master) as file:
+        decisions = file["entry/rashpa/decision"][:]
+        frames = file["entry/rashpa/frame_number"][:]
+    accepted = frames[decisions == ACCEPTED]
+    code, text = said("inspect", str(master))
+    if code == 2:  # the power has left nothing of a data file
+        assert "run_data_000001" in text
+        assert len(accepted) == 0
+        return
+    assert code in {0, 3}, text
+    with open_run(master) as run:
+        for frame in accepted:
+            at = int(np.flatnonzero(run.frame_numbers == frame)[0])
+            shown = run.sparse(at)[1] if form == "sparse" else np.ma.getdata(run.image(at))
+            assert np.array_equal(np.ravel(shown), image(seed, int(frame), pixels)), (form, frame)
