@@ -4,6 +4,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def _limits(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def _play(folder: Path, unit: str, orders: list[tuple[str, ...]]) -> dict[str, Any]:
+def _play(folder: Path, unit: str, orders: Sequence[tuple[str, ...]]) -> dict[str, Any]:
     """Run with an order behind each trigger's frames. Return the tables of the file."""
     folder.mkdir()
     session = RunSession(plan_with(_settings(folder, unit), {}))

@@ -259,3 +259,13 @@ def test_a_tree_of_which_there_can_be_no_release_is_refused_before_anything_is_b
     makefile = text_of("Makefile")
     recipe = makefile[makefile.index("\nrelease:") :].split("\n\n")[0]
     assert recipe.index("check_tree.sh") < recipe.index("test-wheel") < recipe.index("make_release.sh")
+
+
+def test_the_licences_name_sources_that_are_compiled_into_the_native_module(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "tools/release/notices.py"), str(tmp_path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
+    headings = re.findall(r"={100}\n(.+)\n={100}", said.stdout)
+    assert any(re.fullmatch(r"nanobind [0-9.]+ \(compiled in\)", one) for one in headings)
+    assert "robin_map (compiled in with nanobind)" in headings
+    assert "Wenzel Jakob" in said.stdout and "Thibaut Goetghebuer-Planchon" in said.stdout

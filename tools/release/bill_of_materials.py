@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print the bill of materials of a release as CycloneDX JSON: `python tools/release/bill_of_materials.py FOLDER`.
 
-Python packages below FOLDER are listed by cyclonedx-bom; libraries inside our wheel by auditwheel, and taken over from its bill.
+Python packages below FOLDER are listed by cyclonedx-bom; libraries inside our wheel by auditwheel, and taken over from its bill. Packages
+whose sources are compiled into the native module stand behind them.
 """
 
 import json
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import distributions
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
+
+from notices import COMPILED_IN_OF_PYTHON
 
 
 def main() -> None:
@@ -18,12 +21,25 @@ def main() -> None:
     folder = Path(sys.argv[1])
     bill = _of_packages(folder)
     parts: list[dict[str, Any]] = bill["components"]
+    parts += [_compiled_in(name) for name in COMPILED_IN_OF_PYTHON]
     for file in folder.glob("rashpa-*.dist-info/sboms/auditwheel.cdx.json"):
         parts += [part for part in json.loads(file.read_text())["components"] if part["name"] != "rashpa"]
     lacking = {one.name.lower() for one in distributions(path=[str(folder)])} - {part["name"].lower() for part in parts}
     if lacking:
         sys.exit(f"bill_of_materials: {', '.join(sorted(lacking))}: the bill lacks them")
     json.dump(bill, sys.stdout, indent=1)
+
+
+def _compiled_in(name: str) -> dict[str, Any]:
+    """Return the component of a package whose sources are compiled into the native module."""
+    address = f"pkg:pypi/{name}@{version(name)}"
+    return {
+        "type": "library",
+        "bom-ref": f"{address}#compiled-in",
+        "name": name,
+        "version": version(name),
+        "purl": address,
+    }
 
 
 def _of_packages(folder: Path) -> dict[str, Any]:

@@ -2,24 +2,29 @@
 """Print the licences of everything below a folder of installed packages: `python tools/release/notices.py FOLDER`.
 
 Python packages bring their licences in their metadata. Shared libraries that a wheel took from the distribution stand in the bill of
-materials that auditwheel adds to it; their licences are those of the distribution's packages.
+materials that auditwheel adds to it; their licences are those of the distribution's packages. Sources that are compiled into our native
+module come from packages of the Python that runs this.
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 DOCUMENTATION = Path("/usr/share/doc")
 COMPILED_IN = ("nanobind-dev", "libfmt-dev", "libhwy-dev")
 """Packages of the distribution that are compiled into libraries of ours, as far as they come from there."""
+COMPILED_IN_OF_PYTHON = ("nanobind",)
+"""Python packages with sources that are compiled into the native module."""
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def main() -> None:
     """Print all of it; exit with an error when a licence is missing."""
     missing = []
-    for name, text in [*_python_packages(Path(sys.argv[1])), *_libraries(Path(sys.argv[1]))]:
+    for name, text in [*_python_packages(Path(sys.argv[1])), *_sources(), *_libraries(Path(sys.argv[1]))]:
         if not text.strip():
             missing.append(name)
         print(f"{'=' * 100}\n{name}\n{'=' * 100}\n{text.rstrip()}\n")
@@ -30,6 +35,23 @@ def main() -> None:
 def _python_packages(folder: Path) -> Iterator[tuple[str, str]]:
     for package in sorted(distributions(path=[str(folder)]), key=lambda one: one.name.lower()):
         yield f"{package.name} {package.version} (Python package)", _licence(package)
+
+
+def _sources() -> Iterator[tuple[str, str]]:
+    """Yield the licences of compiled sources, and of the sources of others that these bring in a folder `ext`: the first comment of a header."""
+    for name in COMPILED_IN_OF_PYTHON:
+        try:
+            package = distribution(name)
+        except PackageNotFoundError:
+            yield f"{name} (compiled in)", ""
+            continue
+        yield f"{name} {package.version} (compiled in)", _licence(package)
+        folders = {
+            file.parts[2]: file for file in package.files or () if "ext" in file.parts[1:2] and file.suffix == ".h"
+        }
+        for folder, header in sorted(folders.items()):
+            found = _COMMENT.search(Path(str(package.locate_file(header))).read_text(errors="replace"))
+            yield f"{folder} (compiled in with {name})", found[0] if found and "icense" in found[0] else ""
 
 
 def _licence(package: Distribution) -> str:
