@@ -2,6 +2,7 @@
 """A session of which a test plays the manager: what callers of other threads are told, and what the manager is asked."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -137,6 +138,8 @@ class TestPlan:
         plan = plan_with(tables, {"run": {"frames": 40}}, {"c": {"stack": 2}})
         assert plan.file.run.most_frames == 40
         assert plan.file.run.name == "s"
+        assert not plan.source.is_toml
+        assert json.loads(plan.source.text)["run"]["frames"] == 40
         assert [buffer.section.stack for buffer in plan.buffers] == [4, 2]
         assert tables["buffer"][1]["stack"] == 4, "the caller's tables stay as they are"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rashpa/core/testing/testing.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/scheduler/testing.hpp"
 
 namespace rashpa::scheduler {
@@ -66,6 +67,31 @@ TEST(Scheduler, an_end_that_nobody_knows_is_that_of_the_run) {
   EXPECT_EVENTUALLY(b.lane.closed());
   scheduler.stop();
   EXPECT_EQ(b.lane.dtp_stats(0).complete, 4U);
+}
+
+TEST(Scheduler, deadlines_of_all_lanes_are_held_until_they_are_let_go) {
+  Bench b(16);
+  std::vector<std::byte> memory(8UL * 1024);
+  LaneConfig config = Bench::config(16, 2, memory);
+  for (LaneDtp& dtp : config.dtps) dtp.position += 2;
+  testing::EchoUnit unit;
+  testing::RecordingLink link;
+  Lane other(std::move(config), unit, link);
+  link::ArrivalQueues queues(4, 16);
+  Doorbell bell;
+  Scheduler scheduler({&b.lane, &other}, queues, bell, Poll::event, -1);
+  scheduler.hold_deadlines(true);
+  scheduler.start();
+  for (const std::uint32_t dtp : {0U, 2U}) ASSERT_TRUE(queues[dtp].push(Bench::good(dtp % 2, 0)));  // one of two
+  bell.ring();
+  ASSERT_EVENTUALLY(queues[0].entries() == 0 && queues[2].entries() == 0);
+  const std::int64_t since = now_ns();
+  ASSERT_EVENTUALLY(now_ns() > since + 50 * testing::kDeadline);
+  EXPECT_EQ(b.link.closed[1].load(), 0U) << "given up although nobody may send";
+  EXPECT_EQ(link.closed[3].load(), 0U);
+  scheduler.hold_deadlines(false);
+  EXPECT_EVENTUALLY(b.link.closed[1].load() > 0 && link.closed[3].load() > 0);
+  scheduler.stop();
 }
 
 TEST(Scheduler, one_that_never_ran_closes_its_lanes) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,7 @@ class RecordingLink final : public link::Receiver, public link::Watching {
   bool direct;
   std::vector<std::uint64_t> spoilt;  // images of DTP 1
   std::vector<std::uint64_t> released = std::vector<std::uint64_t>(4);
-  std::vector<std::uint64_t> closed = std::vector<std::uint64_t>(4);
+  std::vector<std::atomic<std::uint64_t>> closed = std::vector<std::atomic<std::uint64_t>>(4);
 };
 
 struct Bench {

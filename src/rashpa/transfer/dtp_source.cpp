@@ -49,7 +49,7 @@ DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, l
       stalls_of_(config.faults.seed, Use::image_stall, config.dtp.id),
       limit_(config.dtp.images) {
   if (checksumming_ != nullptr && !checksumming_->makes_payload_crc32c()) checksumming_ = nullptr;
-  if (checksumming_ != nullptr || frames.frames() == 0) return;
+  if (checksumming_ != nullptr) return;
   crcs_.resize(frames.frames());
   const std::uint64_t first = std::min<std::uint64_t>(config.dtp.images, crcs_.size());
   for (std::uint64_t index = 0; dealt == nullptr && index < first; ++index) crc_of(config.dtp.slice.frame(index));

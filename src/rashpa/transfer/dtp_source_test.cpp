@@ -276,7 +276,9 @@ TEST(DtpSource, an_image_is_not_skipped_when_a_last_look_finds_its_slot) {
   Frames frames;
   CopySender sender(8192);
   sender.grant = 2;
-  sender.on_poll = [&](bool) { sender.grant = 5; };
+  sender.on_poll = [&](bool) {
+    if (sender.records.size() == 2) sender.grant = 5;
+  };
   DtpSourceConfig skipping = source_config(5);
   skipping.on_full = OnFull::skip;
   DtpSource source(skipping, frames, sender);

@@ -5,6 +5,7 @@
 #include <zmq.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -145,6 +146,70 @@ TEST(Stream2Sink, a_consumer_gets_start_every_accepted_image_from_then_on_and_en
   EXPECT_EQ(types.back(), "end");
   EXPECT_EQ(std::count(types.begin(), types.end(), "image"), static_cast<std::ptrdiff_t>(written));
   EXPECT_EQ(sink.consumers().front().sent, written);
+}
+
+/// The number behind a key of a message, in CBOR; none: there is no such key.
+std::optional<std::uint64_t> number_of(const std::string& message, const std::string& key) {
+  const std::string head(1, static_cast<char>(0x60 + key.size()));  // a text of less than 24 letters
+  const std::size_t found = message.find(head + key);
+  if (found == std::string::npos) return std::nullopt;
+  std::size_t at = found + 1 + key.size();
+  const auto byte = [&] { return static_cast<std::uint64_t>(static_cast<unsigned char>(message.at(at++))); };
+  const std::uint64_t first = byte();
+  if (first < 24) return first;
+  std::uint64_t value = 0;
+  for (std::uint64_t left = 1ULL << (first - 24); left > 0; --left) value = value << 8U | byte();
+  return value;
+}
+
+TEST(Stream2Sink, messages_count_the_images_of_each_fate_and_the_end_has_the_books) {
+  Stream2Config config = config_of(1);
+  config.wait_s = 10;
+  Stream2Sink sink(config, output_of(100));
+  Client client(sink.consumers().front().endpoint);
+  sink.begin();
+  Images images;
+  const auto put = [&](std::uint64_t n, std::uint64_t timestamp_ns) {
+    Stack stack = images.stack(n);
+    stack.images[0].timestamp_ns = timestamp_ns;
+    if (n == 3) stack.images[0].decision = Decision::errored;
+    ErrorReason result{};
+    sink.put(stack, {&result, 1});
+    EXPECT_EQ(result, ErrorReason::none) << n;
+  };
+  put(0, 0);
+  for (std::uint64_t n = 1; n < 6; ++n) put(n, 1'700'000'000'000'000'000 + n);  // 3 is errored, 4 is vetoed
+  const std::array<SkippedImage, 3> dropped{SkippedImage{.index = 6, .decision = Decision::vetoed},
+                                            {.index = 7, .decision = Decision::errored},
+                                            {.index = 8, .decision = Decision::none}};
+  sink.skip(dropped);
+  put(10, 1'700'000'000'000'000'010);
+  EXPECT_EQ(sink.stats().images_written, 5U);
+  EXPECT_EQ(sink.stats().bytes_written, 5U * kPixels * sizeof(std::uint16_t));
+  std::thread closing([&] { sink.close({.expected = 11, .complete = 8, .partial = 2, .missing = 1, .vetoed = 3}); });
+  EXPECT_EQ(number_of(client.next(), "series_id"), 7U) << "the number of the run";
+  std::vector<std::uint64_t> ids, vetoed, errored;
+  std::vector<bool> dated;
+  for (int n = 0; n < 5; ++n) {
+    const std::string message = client.next();
+    EXPECT_EQ(number_of(message, "series_id"), 7U);
+    ids.push_back(number_of(message, "image_id").value_or(99));
+    vetoed.push_back(number_of(message, "vetoed_before").value_or(99));
+    errored.push_back(number_of(message, "errored_before").value_or(99));
+    dated.push_back(message.find("series_date") != std::string::npos);
+  }
+  EXPECT_EQ(ids, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(vetoed, (std::vector<std::uint64_t>{0, 0, 0, 1, 2}));
+  EXPECT_EQ(errored, (std::vector<std::uint64_t>{0, 0, 0, 1, 2}));
+  EXPECT_EQ(dated, (std::vector<bool>{false, true, true, true, true})) << "the first one has no time";
+  const std::string end = client.next();
+  closing.join();
+  EXPECT_EQ(number_of(end, "images"), 5U);
+  EXPECT_EQ(number_of(end, "images_sent"), 5U);
+  EXPECT_EQ(number_of(end, "images_missed"), 0U);
+  EXPECT_EQ(number_of(end, "expected"), 11U);
+  EXPECT_EQ(number_of(end, "partial"), 2U);
+  EXPECT_EQ(number_of(end, "vetoed"), 3U);
 }
 
 TEST(Stream2Sink, who_is_waited_for_gets_the_first_image_too) {
