@@ -211,6 +211,25 @@ TEST(MemberWatch, time_in_which_nobody_looked_is_no_silence) {
   EXPECT_EQ(one.watch.silent_ns(), 101 * kMs);
 }
 
+TEST(MemberWatch, what_is_sent_is_news_and_what_is_not_may_take_as_long_again) {
+  for (const bool stopped : {false, true}) {
+    Watched one;
+    one.look(0);
+    one.give(2);
+    one.now += 50 * kMs;
+    one.hear({.granted = 8, .sent = 1});
+    one.now += 100 * kMs;
+    if (stopped) {
+      one.now += 4900 * kMs;
+      one.watch.excuse(4900 * kMs);
+    }
+    EXPECT_EQ(one.hear({.granted = 8, .sent = 1}).news, News::nothing) << stopped;
+    one.now += kMs;
+    EXPECT_EQ(one.hear({.granted = 8, .sent = 1}).news, News::late) << stopped;
+    EXPECT_EQ(one.watch.silent_ns(), 101 * kMs) << stopped;
+  }
+}
+
 TEST(MemberWatch, time_in_which_nobody_looked_is_no_silence_of_a_stack_that_was_sent) {
   Watched one;
   one.look(0);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -164,6 +165,22 @@ TEST(Assembly, images_that_are_not_dealt_are_as_many_as_expected) {
   EXPECT_TRUE(bench.assembly.finished());
 }
 
+TEST(Assembly, an_image_has_the_time_of_its_event_and_an_event_is_a_packet_too) {
+  Bench bench;
+  bench.send(0);
+  EXPECT_EQ(bench.out.last.last_packet_ns, bench.now);
+  bench.assembly.number(100);  // behind all packets of image 0
+  bench.put_all(2);
+  bench.assembly.put_bare_event(2, bench.now);
+  for (int event = 0; event < 8; ++event) {
+    bench.decide();
+    EXPECT_EQ(bench.assembly.undecided(), 1U) << event;
+    bench.assembly.put_event(0, std::optional<FrameRecord>(), 0, bench.now);
+  }
+  bench.decide();
+  EXPECT_EQ(bench.assembly.undecided(), 3U);
+}
+
 TEST(Assembly, an_image_that_nobody_takes_is_decided_later) {
   Bench bench;
   bench.out.takes = false;
@@ -314,6 +331,7 @@ TEST(Assembly, takes_no_placement_that_does_not_fit_its_memory) {
 TEST(Assembly, its_unit_divides_a_line_and_the_finest_one_divides_the_unit) {
   const ReceiverDtp dtp = testing::small_dtp(3, 100, kLines, kBytes, kSlots);
   EXPECT_NO_THROW(Bench(dtp, MapUnit(kBytes, kBytes / 4)));
+  EXPECT_NO_THROW(Bench(dtp, MapUnit(1)));
   EXPECT_THROW(Bench(dtp, MapUnit(0)), ConfigError);
   EXPECT_THROW(Bench(dtp, MapUnit(kBytes, 0)), ConfigError);
   EXPECT_THROW(Bench(dtp, MapUnit(kBytes, kBytes / 4 * 3)), ConfigError);

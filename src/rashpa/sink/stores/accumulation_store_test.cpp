@@ -186,5 +186,17 @@ TEST_F(AccumulationStoreTest, an_older_file_is_in_the_way_or_replaced) {
   EXPECT_FALSE(fs::exists(file("accumulated.h5"))) << "it belongs to no run any more";
 }
 
+TEST_F(AccumulationStoreTest, bytes_of_windows_are_the_sink_s) {
+  Hdf5Config bare = config();
+  bare.prefix = (folder_ / "bare").string();
+  bare.results.accumulations.clear();
+  Hdf5Sink with(config()), without(bare);
+  play(with, 0);
+  play(without, 0);
+  const std::uint64_t images = without.stats().bytes_stored;
+  EXPECT_GT(with.stats().bytes_stored, images);
+  EXPECT_LT(with.stats().bytes_stored, images + 1'000'000);
+}
+
 }  // namespace
 }  // namespace rashpa::sink

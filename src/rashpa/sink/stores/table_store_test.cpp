@@ -307,5 +307,22 @@ TEST_F(TableStoreTest, on_a_full_disk_what_counts_as_written_has_its_rows) {
   }
 }
 
+TEST_F(TableStoreTest, bytes_of_tables_are_the_sink_s_and_an_image_whose_rows_are_gone_is_not_written) {
+  Hdf5Config bare = config(20);
+  bare.prefix = (folder_ / "bare").string();
+  bare.results.tables.clear();
+  bare.results.profiles.clear();
+  Hdf5Sink with(config(20)), without(bare);
+  for (Sink* sink : {static_cast<Sink*>(&with), static_cast<Sink*>(&without)}) {
+    play(*sink, 0, 20);
+    EXPECT_EQ(sink->stats().images_written, 15U);
+  }
+  EXPECT_GT(with.stats().bytes_stored, without.stats().bytes_stored);
+  EXPECT_EQ(with.stats().bytes_written, without.stats().bytes_written);
+  fs::remove(file("tables.h5"));
+  EXPECT_EQ(with.settle().size(), 15U);
+  EXPECT_EQ(with.stats().images_written, 0U);
+}
+
 }  // namespace
 }  // namespace rashpa::sink

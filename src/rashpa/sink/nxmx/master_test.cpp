@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The facts of a run that its master has beside the images.
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rashpa/sink/nxmx/hdf5_sink.hpp"
+
+namespace rashpa::sink {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kWidth = 16, kHeight = 8;
+
+/// One entry of a file, read by the C API as `T`.
+template <typename T>
+std::vector<T> read(const std::string& file, const std::string& path, hid_t type) {
+  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  EXPECT_GE(f, 0) << file;
+  const hid_t set = H5Dopen2(f, path.c_str(), H5P_DEFAULT);
+  EXPECT_GE(set, 0) << path;
+  const hid_t space = H5Dget_space(set);
+  std::vector<T> out(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  const bool read_well = out.empty() || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0;
+  EXPECT_TRUE(read_well) << path;
+  H5Sclose(space);
+  H5Dclose(set);
+  H5Fclose(f);
+  return out;
+}
+
+/// The text that an attribute of an object has; nothing where there is none.
+std::string text_of(const std::string& file, const std::string& path, const std::string& name) {
+  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  std::string text;
+  if (H5Aexists_by_name(f, path.c_str(), name.c_str(), H5P_DEFAULT) > 0) {
+    const hid_t attribute = H5Aopen_by_name(f, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t type = H5Aget_type(attribute);
+    if (H5Tis_variable_str(type) > 0) {
+      char* words = nullptr;
+      EXPECT_GE(H5Aread(attribute, type, static_cast<void*>(&words)), 0) << name;
+      text = words == nullptr ? "" : words;
+      H5free_memory(words);
+    } else {
+      text.resize(H5Tget_size(type));
+      EXPECT_GE(H5Aread(attribute, type, text.data()), 0) << name;
+      text.resize(std::strlen(text.c_str()));
+    }
+    H5Tclose(type);
+    H5Aclose(attribute);
+  }
+  H5Fclose(f);
+  return text;
+}
+
+TEST(Master, says_how_its_images_were_made) {
+  const fs::path folder = fs::temp_directory_path() / ("rashpa-master-" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  const std::string master = (folder / "run_master.h5").string();
+  Hdf5Config configuration;
+  configuration.prefix = (folder / "run").string();
+  configuration.images_per_file = 4;
+  configuration.width = kWidth;
+  configuration.height = kHeight;
+  configuration.buffer = "full";
+  configuration.images = 9;
+  NxmxMetadata& said = configuration.metadata;
+  const std::vector<std::pair<std::string, std::string NxmxMetadata::*>> facts = {
+      {"receiver", &NxmxMetadata::receiver}, {"software_version", &NxmxMetadata::software_version},
+      {"proof", &NxmxMetadata::proof},       {"run_name", &NxmxMetadata::run_name},
+      {"run_file", &NxmxMetadata::run_file}, {"run_file_sha256", &NxmxMetadata::run_file_sha256},
+      {"run_id", &NxmxMetadata::run_id},     {"pixel_units", &NxmxMetadata::pixel_units}};
+  for (const auto& [name, field] : facts) said.*field = "the " + name;
+  said.dtps = {{.id = 3, .module = 5, .x = 1, .y = 2, .width = 30, .height = 10, .line_rows = {0, 4, 6}},
+               {.id = 4,
+                .module = 6,
+                .x = 31,
+                .y = 12,
+                .width = 20,
+                .height = 11,
+                .orientation = {.turn = 90, .flip = true},
+                .line_rows = {7}}};
+  said.kernels = {{"photons", {{"gain", "2.5"}}, {}}, {"veto", {}, {"too_few"}}};
+  const std::vector<std::uint16_t> pixels(std::size_t{kWidth} * kHeight);
+  Hdf5Sink sink(configuration);
+  Stack stack;
+  for (std::uint64_t n = 0; n < 9; ++n) {
+    StackImage& image = stack.images.emplace_back();
+    image.index = image.frame_number = n;
+    image.completeness = Completeness::complete;
+    image.decision = n == 2 || n == 4 ? Decision::vetoed : Decision::accepted;
+    image.pixels = reinterpret_cast<const std::byte*>(pixels.data());
+  }
+  stack.count = 9;
+  std::vector<ErrorReason> results(9);
+  sink.put(stack, results);
+  sink.close({.expected = 9, .complete = 9, .accepted = 7, .vetoed = 2, .written = 7});
+  const std::string at = "/entry/rashpa";
+  for (const auto& [name, field] : facts) EXPECT_EQ(text_of(master, at, name), "the " + name);
+  EXPECT_EQ(text_of(master, at, "buffer"), "full");
+  const auto numbers = [&](const std::string& name) {
+    return read<std::uint32_t>(master, at + "/" + name, H5T_NATIVE_UINT32);
+  };
+  using Numbers = std::vector<std::uint32_t>;
+  EXPECT_EQ(numbers("dtps/id"), (Numbers{3, 4}));
+  EXPECT_EQ(numbers("dtps/module"), (Numbers{5, 6}));
+  EXPECT_EQ(numbers("dtps/x"), (Numbers{1, 31}));
+  EXPECT_EQ(numbers("dtps/y"), (Numbers{2, 12}));
+  EXPECT_EQ(numbers("dtps/width"), (Numbers{30, 20}));
+  EXPECT_EQ(numbers("dtps/height"), (Numbers{10, 11}));
+  EXPECT_EQ(numbers("dtps/turn"), (Numbers{0, 90}));
+  EXPECT_EQ(numbers("dtps/flip"), (Numbers{0, 1}));
+  EXPECT_EQ(numbers("dtps/line_rows"), (Numbers{0, 4, 6, 7, 0, 0})) << "a row of numbers each, filled up";
+  EXPECT_EQ(text_of(master, at + "/pipeline/01_photons", "name"), "photons");
+  EXPECT_EQ(text_of(master, at + "/pipeline/01_photons", "parameter_gain"), "2.5");
+  EXPECT_EQ(text_of(master, at + "/pipeline/02_veto", "name"), "veto");
+  EXPECT_EQ(text_of(master, at + "/pipeline/02_veto", "veto_reasons"), "too_few");
+  EXPECT_EQ(text_of(master, at + "/pipeline/01_photons", "veto_reasons"), "");
+  EXPECT_EQ(numbers("stored_file"), (Numbers{1, 1, 0, 1, 0, 1, 2, 2, 2})) << "four a file; 2 and 4 are not stored";
+  EXPECT_EQ(numbers("stored_place"), (Numbers{0, 1, 0, 2, 0, 3, 0, 1, 2}));
+  EXPECT_EQ(numbers("books/balanced"), (Numbers{1}));
+  EXPECT_EQ(numbers("books/expected"), (Numbers{9}));
+  EXPECT_EQ(numbers("books/vetoed"), (Numbers{2}));
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace rashpa::sink
