@@ -31,6 +31,7 @@ EXCERPT = 120
 
 NO_VERB = "docstring without a verb"
 FRAGMENT = "C++ description that begins in the middle of a sentence"
+KEY = "description of a key or an option that begins in the middle of a sentence"
 LONG_DOCSTRING = "docstring sentence over 220 characters"
 LONG_SENTENCE = f"sentence over {LONGEST_SENTENCE} words"
 LONG_CELL = f"table cell over {LONGEST_CELL} words"
@@ -47,6 +48,8 @@ MIDDLE = re.compile(
     r"/// (?:Of|In|With|As|Until|So|And|For|From|To|When|While|Whether|By|Before|Behind|Into|On|At|Between|Without|Beyond"
     r"|Towards|About|Below|Whatever|Likewise|Then|Once|After|If|Out|Only|True|False|Null|NaN|It|They|Its|Their|That|Those|Nothing|Nobody)\b"
 )
+# A key or an option is read alone, in a table or below --help: `noise: of the detector` needs its name to be understood.
+WITHOUT_NOUN = re.compile(r"(?:of|for|from|with|in|by|as|to|where|which|when|its|until|those|that)\b", re.IGNORECASE)
 # "who" and "whom" stand for a noun unless they follow one for a person, "whose" after a preposition or at the beginning.
 _PERSON = r"(?<!people )(?<!person )(?<!user )(?<!users )(?<!reader )(?<!somebody )(?<!anybody )(?<!nobody )(?<!one )(?<!those )"
 _BEGINNING = r"(?:^|\n\n|\n[-#*>]+ |[.;:(|] ?|\b(?:of|for|from|to|with|by|in|on|at|than|as|into|and|or|but|beside|behind|after|before|is|are) )"
@@ -107,9 +110,17 @@ def python_findings(file: str, text: str) -> Iterator[Finding]:
             for part in ast.walk(node):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
                     yield from nouns("messages", file, part.lineno, part.value)
+        elif isinstance(node, ast.keyword) and node.arg in ("help", "description", "doc"):
+            yield from _key_findings(file, node.value)
     for number, line in enumerate(text.splitlines(), 1):
         if comment := re.search(r"(?:^|\s)# (.*)", line):
             yield from nouns("Python comments", file, number, comment[1])
+
+
+def _key_findings(file: str, value: ast.expr) -> Iterator[Finding]:
+    first = value.values[0] if isinstance(value, ast.JoinedStr) and value.values else value
+    if isinstance(first, ast.Constant) and isinstance(first.value, str) and WITHOUT_NOUN.match(first.value):
+        yield Finding(KEY, file, value.lineno, excerpt(first.value))
 
 
 def _docstring_findings(

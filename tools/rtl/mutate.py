@@ -252,7 +252,7 @@ def again(bugs: list[Bug], tests: dict[str, float]) -> None:
 def main() -> int:
     """Exit status: 1 when a bug survived."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bugs", type=int, default=10, help="of each name")
+    parser.add_argument("--bugs", type=int, default=10, help="bugs of each name")
     parser.add_argument("--json", type=Path, help="results, beside those of other names that it has")
     parser.add_argument(
         "--again", action="store_true", help="only those bugs of --json that survived, and new ones for what was none"

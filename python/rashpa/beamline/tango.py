@@ -208,7 +208,9 @@ class Rashpa(Device):
         self._set("acq_expo_time", 0.0 <= value <= 1e6, "seconds, 0 … 1000000", value)
         self._expo_time = value
 
-    @attribute(dtype=float, unit="s", access=AttrWriteType.READ_WRITE, doc="From the end of an exposure to the next")
+    @attribute(
+        dtype=float, unit="s", access=AttrWriteType.READ_WRITE, doc="Time from the end of an exposure to the next"
+    )
     async def latency_time(self) -> float:
         return self._latency_time
 
@@ -237,7 +239,7 @@ class Rashpa(Device):
         counts = self._counts
         return counts.accepted + counts.vetoed + counts.errored + counts.missing - 1
 
-    @attribute(dtype=int, doc="As last_image_ready, with all accepted ones up to there in the file")
+    @attribute(dtype=int, doc="Number of the last image up to which all accepted ones are in the file")
     async def last_image_saved(self) -> int:
         return self._counts.decided - 1
 
@@ -285,7 +287,7 @@ class Rashpa(Device):
     async def image_height(self) -> int:
         return self._images.height
 
-    @attribute(dtype=str, doc="As the pipeline leaves the pixels")
+    @attribute(dtype=str, doc="Type of the pixels as the pipeline leaves them")
     async def image_type(self) -> str:
         return _BPP[self._images.pixel]
 
@@ -335,7 +337,7 @@ class Rashpa(Device):
             self._prefix = before
             raise
 
-    @attribute(dtype=int, access=AttrWriteType.READ_WRITE, doc="Of the next acquisition")
+    @attribute(dtype=int, access=AttrWriteType.READ_WRITE, doc="Number of the next acquisition")
     async def saving_next_number(self) -> int:
         return self._number
 

@@ -220,7 +220,9 @@ def _options(
     ] = False,
     long: Annotated[
         bool,
-        typer.Option("--long", callback=_refuse_long, help="With --version: show what this build has and leaves out."),
+        typer.Option(
+            "--long", callback=_refuse_long, help="Show also what this build has and leaves out, with --version."
+        ),
     ] = False,
 ) -> None:
     """Take options before any command."""

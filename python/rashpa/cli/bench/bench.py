@@ -156,7 +156,7 @@ def group(
     image_ms: Annotated[
         float, typer.Option(min=0.5, max=1000.0, help="Time of an image on the link of a receiver.")
     ] = 10.0,
-    seconds: Annotated[float, typer.Option(min=4.0, max=600.0, help="Of each run, about.")] = 8.0,
+    seconds: Annotated[float, typer.Option(min=4.0, max=600.0, help="Duration of each run, about, in seconds.")] = 8.0,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Medians of so many.")] = 3,
     output: Output = None,
     as_json: AsJson = False,

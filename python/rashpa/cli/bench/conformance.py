@@ -36,7 +36,7 @@ _STYLES = {
 _Device = Annotated[
     str,
     typer.Option(
-        help="Of units cuda and opencl: its number; of opencl also a part of its name. Of unit fpga: the directory of its card; 0: one is simulated."
+        help="Number of the device, for units cuda and opencl; for opencl also a part of its name. For unit fpga: the directory of its card; 0: one is simulated."
     ),
 ]
 _Kernel = Annotated[
@@ -45,11 +45,11 @@ _Kernel = Annotated[
 _Sender = Annotated[
     str,
     typer.Option(
-        help="In place of a unit, judge a sender: the URL of its node, or a port of this machine for the sender's own orders."
+        help="Judge a sender, in place of a unit: the URL of its node, or a port of this machine for the sender's own orders."
     ),
 ]
 _Receiver = Annotated[
-    str, typer.Option(help="In place of a unit, judge a receiver: the URL of its node, which must be idle.")
+    str, typer.Option(help="Judge a receiver, in place of a unit: the URL of its node, which must be idle.")
 ]
 _Timeout = Annotated[
     float,

@@ -19,7 +19,7 @@ from rashpa.data.base.tai import leap_caution
 
 def epics(
     file: Annotated[Path, typer.Argument(help="Run file of the runs.", show_default=False, autocompletion=run_files)],
-    prefix: Annotated[str, typer.Option(help="In front of all names, as RASHPA:.")] = "RASHPA:",
+    prefix: Annotated[str, typer.Option(help="Beginning of all names, such as RASHPA:.")] = "RASHPA:",
     buffer: Annotated[
         str, typer.Option(help="Buffer with the images to count and show; the first of the run file when not given.")
     ] = "",

@@ -21,8 +21,10 @@ _Timeout = Annotated[
     typer.Option(min=0.0, help="Seconds without an image after which it ends; waits for ever if not given."),
 ]
 _Spin = Annotated[bool, typer.Option("--spin", help="Wait with a processor of its own, some microseconds shorter.")]
-_Begin = Annotated[Literal["oldest", "next"], typer.Option(help="In a ring: with the oldest image there, or the next.")]
-_Buffer = Annotated[str, typer.Option(help="By ZeroMQ: the only buffer that counts; all when not given.")]
+_Begin = Annotated[
+    Literal["oldest", "next"], typer.Option(help="First image to take from a ring: the oldest one there, or the next.")
+]
+_Buffer = Annotated[str, typer.Option(help="The only buffer to take by ZeroMQ; all when not given.")]
 _Json = Annotated[
     bool, typer.Option("--json", help="A JSON document a line, with all numbers and peaks; the last one has the books.")
 ]

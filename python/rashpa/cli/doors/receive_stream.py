@@ -39,7 +39,7 @@ def receive_stream(
         typer.Option(min=0.0, help="Seconds without a message after which it ends; waits for ever if not given."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write over files of the same name.")] = False,
-    threads: Annotated[int, typer.Option(min=1, max=64, help="That compress.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, max=64, help="Threads that compress.")] = 1,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

@@ -20,7 +20,7 @@ def convert(
         Path | None, typer.Option("--output", "-o", help="The _master.h5 to make, or the beginning of its name.")
     ] = None,
     images_per_file: Annotated[int, typer.Option("--images-per-file", min=1, max=2**32 - 1)] = 1000,
-    threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="That compress.")] = 1,
+    threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="Threads that compress.")] = 1,
     replace: Annotated[bool, typer.Option("--replace", help="Write over files of an earlier one.")] = False,
     follow: Follow = None,
     quiet: Quiet = False,

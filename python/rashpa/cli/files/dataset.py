@@ -300,7 +300,7 @@ def info(
 def preview(
     path: Annotated[Path, typer.Argument(metavar="DIR|FILE", help="A dataset folder, a .npy or an image file.")],
     out: Annotated[Path, typer.Option("--output", "-o", help="The PNG to write.")] = Path("preview.png"),
-    frame: Annotated[int, typer.Option("--frame", "-n", min=0, help="Which frame.")] = 0,
+    frame: Annotated[int, typer.Option("--frame", "-n", min=0, help="The frame to draw.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Draw one frame, all modules below each other, logarithmic; photons where the dataset has a calibration."""

@@ -62,7 +62,7 @@ def process(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")] = Path("out"),
     buffer: Annotated[str, typer.Option(help="Buffer of the run file, when it has several.")] = "",
     unit: Annotated[str, typer.Option(help="Unit of the kernels, in place of the run file's.")] = "",
-    threads: Annotated[int, typer.Option(min=0, max=256, help="Of unit cpu; 0: as the run file says.")] = 0,
+    threads: Annotated[int, typer.Option(min=0, max=256, help="Threads of unit cpu; 0: as the run file says.")] = 0,
     jobs: _Jobs = 0,
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, whose workers see the same files.")] = "",
     header_bytes: _HeaderBytes = 0,

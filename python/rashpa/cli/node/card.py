@@ -19,16 +19,16 @@ _MISSING = (
 
 def card(
     directory: Annotated[
-        Path, typer.Argument(help="Where the card's nodes are made; any driver opens it.", show_default=False)
+        Path, typer.Argument(help="Folder in which the card's nodes are made; any driver opens it.", show_default=False)
     ],
     memory: Annotated[
         str, typer.Option(metavar="BYTES", help="Card memory, a multiple of 4096; K, M and G are 2^10, 2^20 and 2^30.")
     ] = "1G",
     latency: Annotated[
-        int, typer.Option(min=0, metavar="CYCLES", help="From an address to its first beat of memory.")
+        int, typer.Option(min=0, metavar="CYCLES", help="Cycles from an address to its first beat of memory.")
     ] = 40,
     reads: Annotated[int, typer.Option(min=1, help="Addresses that memory takes before it has answered.")] = 64,
-    seed: Annotated[int, typer.Option(min=0, help="Of the values that registers have before reset.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the values that registers have before reset.")] = 1,
     network: Annotated[
         str,
         typer.Option(

@@ -53,7 +53,7 @@ _MeasureFiles = Annotated[
     bool,
     typer.Option(
         "--measure-files",
-        help="With --measure: also how fast the buffers' files are written, with a folder of files beside run.output that goes again.",
+        help="Measure also how fast the buffers' files are written, with --measure, in a folder beside run.output that goes again.",
     ),
 ]
 _MeasureSeconds = Annotated[

@@ -70,7 +70,7 @@ class NodeOptions:
     log_format: Annotated[
         Literal["text", "json"],
         typer.Option(
-            help="Of that file: lines for people, or one JSON document a line, with node, run, DTP, module and frame."
+            help="Form of that file: lines for people, or one JSON document a line, with node, run, DTP, module and frame."
         ),
     ] = "text"
     audit_file: Annotated[
@@ -83,7 +83,10 @@ class NodeOptions:
         bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")
     ] = False
     of_run: Annotated[
-        bool, typer.Option("--of-run", hidden=True, help="As --with-parent; token and folders come on standard input.")
+        bool,
+        typer.Option(
+            "--of-run", hidden=True, help="The same as --with-parent; token and folders come on standard input."
+        ),
     ] = False
 
     def listen(self) -> Listen:

@@ -25,13 +25,17 @@ def join(
         str, typer.Option(help='URL of a running receiver; "local": the run starts it on its machine.')
     ] = "local",
     address: Annotated[
-        str, typer.Option(help="Where it takes packets; as the group's first member when not given.")
+        str, typer.Option(help="Address at which it takes packets; that of the group's first member when not given.")
     ] = "",
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="As the group's first member when not given; 0: any.")
+        int | None,
+        typer.Option(min=0, max=65535, help="UDP port, 0 for any; that of the group's first member when not given."),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, max=64, help="As the group's first member when not given.")
+        int | None,
+        typer.Option(
+            min=1, max=64, help="Threads of its link; as many as the group's first member has when not given."
+        ),
     ] = None,
     timeout: Annotated[
         float, typer.Option(min=1.0, max=3600.0, help="Longest time until it takes part, in seconds.")

@@ -77,7 +77,7 @@ _LauncherOptions = Annotated[
     str,
     typer.Option(
         metavar="WORDS",
-        help="For srun, of all nodes: --launcher-options '--partition=daq --time=60'. Those of one node stand in the run file: launch.",
+        help="Options for srun, of all nodes: --launcher-options '--partition=daq --time=60'. Those of one node stand in the run file: launch.",
     ),
 ]
 _LauncherWait = Annotated[

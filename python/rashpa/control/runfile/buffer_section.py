@@ -33,7 +33,7 @@ class Feedback(Section):
     zmq: str | None = Field(
         default=None,
         pattern=r"^tcp://(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f:]{2,39}\]):\d{1,5}$",
-        description="where a PUB socket listens, port 0: any free one; other than loopback as the receiver's --publish allows. Nothing is encrypted",
+        description="address at which a PUB socket listens, port 0: any free one; other than loopback as the receiver's --publish allows. Nothing is encrypted",
     )
     images: int = Field(
         default=4096,
@@ -53,9 +53,12 @@ class _Place(Section):
     """The place of a buffer, and the pixels that go there."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$")
-    receiver: str | None = Field(default=None, description="where it lies; the first receiver when not given")
+    receiver: str | None = Field(
+        default=None, description="receiver on which the buffer lies; the first one when not given"
+    )
     group: str | None = Field(
-        default=None, description="in place of receiver: there is one at each member, and images are dealt among them"
+        default=None,
+        description="group in place of receiver: each member has such a buffer, and images are dealt among them",
     )
     region: Rectangle | None = Field(
         default=None, description="x, y, width, height in the assembled image; all of it when not given"
@@ -73,7 +76,7 @@ class Buffer(BufferKeys, _Place):
     devices: list[Annotated[int, Field(ge=0, le=255)]] = Field(
         default=[],
         max_length=16,
-        description="in place of device: numbers of several, which share the work",
+        description="numbers of several devices that share the work, in place of device",
     )
     card: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
         default=None,
@@ -85,7 +88,7 @@ class Buffer(BufferKeys, _Place):
     sink: list[Sink] = Field(
         min_length=1,
         max_length=6,
-        description='where accepted images go, at least one; [[buffer.sink]] with kind = "null" counts them and stores nothing',
+        description='sinks to which accepted images go, at least one; [[buffer.sink]] with kind = "null" counts them and stores nothing',
     )
 
     @property

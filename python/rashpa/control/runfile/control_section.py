@@ -18,7 +18,7 @@ class Control(Section):
     from the environment where to write."""
 
     kind: Literal["none", "command", "slsdet"] = Field(
-        description="its starter: somebody else (none), the programs below (command), or the Python package slsdet"
+        description="starter of the detector: somebody else (none), the programs below (command), or the Python package slsdet"
     )
     prepare: Words = Field(
         default=[], description="command: program and arguments, run before the receivers wait for packets"

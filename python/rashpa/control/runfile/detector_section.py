@@ -39,7 +39,7 @@ class SpecialValue(Section):
     value: int = Field(
         ge=-(2**31),
         le=2**32 - 1,
-        description="as the detector sends it; counts end below the smallest that is not negative, and a negative value is never a count",
+        description="value as the detector sends it; counts end below the smallest that is not negative, and a negative value is never a count",
     )
     meaning: Meaning = Field(
         description="saturated: more counts than the pixel can tell; all others last, and become bits of the file's pixel_mask"
@@ -60,7 +60,7 @@ class Detector(Section):
     name: str = "detector"
     description: str = ""
     count_time_s: float = Field(default=0.0, ge=0.0, description="exposure of a frame")
-    distance_m: float = Field(default=0.1, gt=0.0, description="from the sample to the detector")
+    distance_m: float = Field(default=0.1, gt=0.0, description="distance from the sample to the detector")
     beam_center_x: float | None = Field(
         default=None, description="pixels of the assembled image; its middle when not given"
     )
@@ -77,7 +77,7 @@ class Detector(Section):
     )
     masked: MaskedName = Field(
         default="delivered",
-        description="which pixels hold no count: delivered, the maximum of unsigned types and negative values; minimum, the least value of signed types alone (converted photons)",
+        description="pixels that hold no count: delivered, the maximum of unsigned types and negative values; minimum, the least value of signed types alone (converted photons)",
     )
     geometry: str | None = Field(
         default=None,

@@ -14,20 +14,20 @@ class LinkSection(Section):
 
     kind: LinkName = Field(
         default="roce",
-        description="of both sides: RoCE in user space, an RNIC or Soft-RoCE by libibverbs, shared memory, UDP of SLS detectors, messages of DECTRIS Stream V2",
+        description="link of both sides: RoCE in user space, an RNIC or Soft-RoCE by libibverbs, shared memory, UDP of SLS detectors, messages of DECTRIS Stream V2",
     )
     source: LinkName | None = Field(
-        default=None, description="of the emulator, where it differs; pcie, sls and stream2 never do"
+        default=None, description="link of the emulator, where it differs; pcie, sls and stream2 never do"
     )
     destination: LinkName | None = Field(
-        default=None, description="of the receiver, where it differs; pcie, sls and stream2 never do"
+        default=None, description="link of the receiver, where it differs; pcie, sls and stream2 never do"
     )
     flow: Literal["credits", "paced"] = Field(
         default="credits",
         description="credits: a slot is written when the receiver has given it; paced: at the rate, as sls and stream2 always are",
     )
     on_full: Literal["pause", "skip"] = Field(
-        default="pause", description="of an emulator without a free slot: it waits, or leaves the image out"
+        default="pause", description="reaction of an emulator without a free slot: it waits, or leaves the image out"
     )
 
     @model_validator(mode="before")

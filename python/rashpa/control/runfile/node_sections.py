@@ -13,7 +13,7 @@ from rashpa.control.runfile.token import checked_token
 from rashpa.data.datasets.spec import PATH
 
 NAME = r"^[A-Za-z0-9_.\-]{1,64}$"
-NAMED = "its name in buffers, messages and reports; unique among all nodes"
+NAMED = "name in buffers, messages and reports; unique among all nodes"
 MacAddress = Annotated[str, Field(pattern=r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$")]
 
 
@@ -25,10 +25,10 @@ class Emulator(Section):
         default=None,
         min_length=1,
         max_length=MOST_MODULES,
-        description="those that it plays; when not given, its even share, in order, of those that no emulator names",
+        description="modules that it plays; when not given, its even share, in order, of those that no emulator names",
     )
     node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.emulator')
-    address: str = Field(default="127.0.0.1", description="from which it sends")
+    address: str = Field(default="127.0.0.1", description="address from which it sends")
     device: str = Field(default="", description="verbs: name of the RNIC; empty for the one that has the address")
     processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
     numa: Numa = Field(
@@ -62,7 +62,7 @@ class Receiver(Section):
 
     name: str = Field(pattern=NAME, description=NAMED)
     node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.receiver')
-    address: str = Field(default="127.0.0.1", description="where it takes packets")
+    address: str = Field(default="127.0.0.1", description="address at which it takes packets")
     port: int = Field(
         default=4791,
         ge=0,
@@ -76,7 +76,7 @@ class Receiver(Section):
     )
     memory: Literal["pageable", "huge", "device"] = Field(
         default="huge",
-        description="of its buffers; huge falls back to other pages. device: memory of unit cuda's GPU, for another GPU's writes (pcie, engine cuda, verify off)",
+        description="memory of its buffers; huge falls back to other pages. device: memory of unit cuda's GPU, for another GPU's writes (pcie, engine cuda, verify off)",
     )
     processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
     numa: Numa = Field(
@@ -120,8 +120,8 @@ Receivers = Annotated[
 class Group(GroupKeys):
     """Receivers among which the images of one buffer are dealt: each image goes to one of them, and images of a silent member are sent to others."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$", description="its name in buffers and reports")
-    receivers: list[str] = Field(min_length=2, max_length=255, description="its members")
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$", description="name in buffers and reports")
+    receivers: list[str] = Field(min_length=2, max_length=255, description="receivers that are members")
     replay_frames: int | None = Field(
         default=None,
         ge=1,
@@ -133,8 +133,8 @@ class Group(GroupKeys):
 class Nodes(Section):
     """The processes that take part: "local" starts one for the run, a URL names one that is running."""
 
-    emulator: NodeName = Field(default="local", description="of emulators that do not name their own")
-    receiver: NodeName = Field(default="local", description="of receivers that do not name their own")
+    emulator: NodeName = Field(default="local", description="node of emulators that do not name their own")
+    receiver: NodeName = Field(default="local", description="node of receivers that do not name their own")
     token: str | None = Field(
         default=None,
         description="bearer token of nodes that are running; the environment's RASHPA_TOKEN when not given",

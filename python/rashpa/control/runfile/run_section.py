@@ -61,8 +61,8 @@ class Run(RunKeys):
     )
     instrument: str = ""
     source: str = ""
-    sample: str = Field(default="", description="of the images, in files and streams")
-    comment: str = Field(default="", max_length=2000, description="of the operator, in the report")
+    sample: str = Field(default="", description="sample of the images, in files and streams")
+    comment: str = Field(default="", max_length=2000, description="comment of the operator, in the report")
     scan: Annotated[tuple[GridSide, GridSide], Strict(False)] | None = Field(
         default=None,
         description="rows and columns of a scan, a frame a place, for the maps of `rashpa dashboard`; frames beyond them begin it again",

@@ -14,7 +14,7 @@ class _Sink(Section):
     kind: str
     on_full: Literal["wait", "drop"] = Field(
         default="wait",
-        description="when the sink is behind: wait holds the slots; drop copies images into memory of its own, and leaves out those without room there",
+        description="reaction when the sink is behind: wait holds the slots; drop copies images into memory of its own, and leaves out those without room there",
     )
     queue: int = Field(default=4, ge=1, le=1024, description="drop: stacks in memory of its own")
 
@@ -35,7 +35,7 @@ class RawSink(_Sink):
     """Files <output>/<run name>_<buffer>_raw_master.h5 and _raw_data_*.raw: pixels as they are, past the page cache; `rashpa convert` makes NXmx of them."""
 
     kind: Literal["raw"]
-    images_per_file: int = Field(default=1000, ge=1, le=2**32 - 1, description="for which each file takes room")
+    images_per_file: int = Field(default=1000, ge=1, le=2**32 - 1, description="images for which each file takes room")
     io: Literal["auto", "io_uring", "threads"] = Field(
         default="auto", description="the writer; auto: as the kernel allows"
     )
@@ -62,7 +62,7 @@ class Stream2Sink(_Sink):
     endpoint: str = Field(
         default="tcp://127.0.0.1:31001",
         pattern=r"^tcp://(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f:]{2,39}\]):\d{1,5}$",
-        description="where the first consumer connects, port 0: any free one; other than loopback as the receiver's --publish allows. Nothing is encrypted",
+        description="address to which the first consumer connects, port 0: any free one; other than loopback as the receiver's --publish allows. Nothing is encrypted",
     )
     consumers: int = Field(
         default=1,

@@ -25,15 +25,15 @@ class CalibrationSpec(Spec):
         default=[], description="ADU; needed, unless the calibration is simulated"
     )
     gain: list[FileName | list[FileName]] = Field(
-        default=[], description="of the calibration files of `pedestal` when not given"
+        default=[], description="gain files; the calibration files of `pedestal` when not given"
     )
     mask: list[FileName] = Field(
         default=[], description="uint32 [height][width], NXmx pixel_mask bits; nothing masked when not given"
     )
     gain_unit: Literal["adu_per_kev", "adu_per_photon"] = "adu_per_kev"
-    photon_energy_kev: float = Field(default=12.4, gt=0.0, description="of the photon in adu_per_photon")
+    photon_energy_kev: float = Field(default=12.4, gt=0.0, description="energy of the photon in adu_per_photon")
     serial: list[str] = Field(
-        default=[], description="of each module; a calibration file of another one is warned of before the run"
+        default=[], description="serial of each module; a calibration file of another one is warned of before the run"
     )
     oldest_days: float = Field(
         default=30.0, ge=0.0, description="age of a calibration file that is warned of before the run; 0: none"
@@ -42,7 +42,7 @@ class CalibrationSpec(Spec):
         default=None,
         ge=0,
         le=2**64 - 1,
-        description='in place of files: the calibration of simulated modules, of a dataset of kind = "jungfrau" with this seed',
+        description='seed of simulated modules, whose calibration stands in place of files, of a dataset of kind = "jungfrau" with this seed',
     )
 
     @model_validator(mode="after")

@@ -26,7 +26,9 @@ class JungfrauSpec(Spec):
     frames: int = Field(default=60, ge=1, le=2**32 - 1, description="different frames; a run repeats them")
     seed: int = Field(default=1, ge=0, le=2**64 - 1)
     energy_kev: float = Field(default=12.4, ge=2.0, le=100.0, description="photon energy")
-    hit_fraction: float = Field(default=0.3, ge=0.0, le=1.0, description="of the frames that are not dark")
+    hit_fraction: float = Field(
+        default=0.3, ge=0.0, le=1.0, description="share of hits among the frames that are not dark"
+    )
     dark_every: int = Field(
         default=10, ge=0, le=2**32 - 1, description="the last of every so many frames is dark; 0: none"
     )
@@ -113,7 +115,7 @@ class StoredSpec(Spec):
     """A stored run, played again: of the sinks hdf5 or raw, or NXmx of others. Frames that it does not hold are left out."""
 
     kind: Literal["stored"]
-    path: FileName = Field(description="its _master.h5")
+    path: FileName = Field(description="_master.h5 of the stored run, or file of others")
     speed: float = Field(
         default=0.0,
         ge=0.0,
@@ -130,12 +132,12 @@ class StoredSpec(Spec):
         default=False, description="play the images that are there, when data files or parts of them are gone"
     )
     masked: MaskedName = Field(
-        default="delivered", description="as [detector] says when not given; a file that states another is refused"
+        default="delivered",
+        description="masking of the pixels, that of [detector] when not given; a file that states another is refused",
     )
     bad_pixels: Literal["auto", "masked", "as_stored"] = Field(
         default="auto",
-        description="of the file's pixel_mask: masked, they hold the value of masked pixels, so that no kernel counts them; auto: masked when a buffer has "
-        "kernels",
+        description="bad pixels of the file's pixel_mask: masked, no kernel counts them, as they hold the masked value; auto: masked when a buffer has kernels",
     )
     width: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
     height: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
