@@ -4,7 +4,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -77,11 +77,14 @@ class Given:
         self.session = RunSession(plan, "a token", *([observer] if observer else []))
         self.manager = Played.now
 
-    def tell(self, phase: str, state: str, books: Books | None = None) -> None:
-        """Let the manager tell its progress."""
+    def tell(
+        self, phase: str, state: str, books: Books | None = None, but: Mapping[str, str | None] | None = None
+    ) -> None:
+        """Let the manager tell its progress. `but`: emulators in another state, or in none that is known."""
         told = threading.Event()
+        states = {**dict.fromkeys((one.name for one in self.session.plan.emulators), state), **(but or {})}
         emulators = {
-            one.name: Status(node=one.name, role="emulator", state=state) for one in self.session.plan.emulators
+            name: Status(node=name, role="emulator", state=known) for name, known in states.items() if known is not None
         }
         receivers = {"receiver": status_of(books)} if books else {}
 
@@ -166,6 +169,21 @@ class TestStart:
         assert [*paused, given.session.paused] == [True, False]
         assert given.session.going
         assert given.manager.token == "a token"
+
+    def test_it_has_not_started_while_one_emulator_does_not_play(
+        self, tmp_path: Path, make: Callable[..., Given]
+    ) -> None:
+        tables = config(tmp_path, module=[{"x": 0, "y": 0}, {"x": 0, "y": 32}])
+        tables["dataset"]["modules"] = 2
+        tables["emulator"] = [{"name": "upper"}, {"name": "lower"}]
+        given = make(plan_with(tables, {}))
+        given.session.start()
+        given.tell("running", "running", but={"lower": "armed"})
+        assert not given.session.started.done()
+        given.tell("running", "running", but={"lower": None})
+        assert not given.session.started.done(), "nobody has heard of it"
+        given.tell("running", "finished", but={"lower": "running"})
+        assert given.session.started.done()
 
     def test_one_that_is_over_before_has_not_started(self, given: Given) -> None:
         given.manager.outcome.problem = "no such node"
