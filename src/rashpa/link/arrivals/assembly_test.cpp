@@ -10,102 +10,13 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/link/arrivals/assembly_testing.hpp"
 #include "rashpa/link/testing/testing.hpp"
 
 namespace rashpa::link {
 namespace {
 
-constexpr std::uint32_t kLines = 4;
-constexpr std::uint32_t kBytes = 1024;
-constexpr std::uint32_t kSlots = 8;
-
-/// Takes all that is decided.
-struct Decided final : ArrivalOutput {
-  bool ready(std::uint32_t) noexcept override { return takes; }
-  bool emit(const Arrival& arrival) noexcept override {
-    if (!takes) return false;
-    counts[static_cast<std::size_t>(arrival.completeness)] += 1;
-    last = arrival;
-    return true;
-  }
-  [[nodiscard]] std::uint64_t of(Completeness completeness) const {
-    return counts.at(static_cast<std::size_t>(completeness));
-  }
-  std::array<std::uint64_t, 4> counts{};
-  Arrival last{};
-  bool takes = true;
-};
-
-/// Returns a DTP of few images, which are dealt among receivers.
-ReceiverDtp dealt_dtp() {
-  ReceiverDtp dtp = testing::small_dtp(3, 4, kLines, kBytes, kSlots);
-  dtp.dealt = true;
-  return dtp;
-}
-
-/// One DTP: its images come whole in numbered packets, and its user takes each at once.
-struct Bench {
-  explicit Bench(const ReceiverDtp& of = testing::small_dtp(3, 1ULL << 40, kLines, kBytes, kSlots),
-                 MapUnit unit = kBytes, Sight sight = Sight::packets, NotFree not_free = NotFree::overrun)
-      : dtp(of), assembly(dtp, 0, unit, ReceiverMemory(std::span<std::byte>(memory)), not_free, counters, sight) {}
-  void send(std::uint64_t index) { send(index, dtp.slice.frame(index)); }
-  /// `bytes` of line `l` of an image, from `from` on.
-  void put(std::uint64_t index, std::uint32_t l, std::uint32_t from = 0, std::uint32_t bytes = kBytes) {
-    now += 1'000;
-    const std::uint64_t offset = dtp.placement.image_offset(index) + l * dtp.placement.pitch + from;
-    const Target target = assembly.locate(offset, bytes);
-    assembly.put_lines(target.index, offset, target.linear, std::span(line).first(bytes), std::nullopt, now);
-  }
-  void put_all(std::uint64_t index) {
-    for (std::uint32_t l = 0; l < kLines; ++l) put(index, l);
-  }
-  void decide(std::int64_t later_ns = 0) { assembly.decide(0, assembly.undecided(), now += later_ns, out); }
-  bool skip(std::uint64_t index, std::uint64_t skipped, std::uint64_t records) {
-    FrameRecord record;
-    record.dtp = dtp.id;
-    record.flags = FrameRecord::skipped;
-    record.index = index;
-    record.frame_number = dtp.slice.frame(index);
-    record.run = dtp.run;
-    record.user[0] = skipped;
-    record.user[1] = records;
-    return assembly.put_skip(record, immediate_of(dtp.id, index), now);
-  }
-  void send(std::uint64_t index, std::uint64_t frame) {
-    now += 1'000'000;
-    std::uint32_t crc = 0;
-    for (std::uint32_t l = 0; l < kLines; ++l) {
-      crc = crc32c(line, crc);
-      const std::uint64_t offset = dtp.placement.image_offset(index) + l * dtp.placement.pitch;
-      const Target target = assembly.locate(offset, kBytes);
-      assembly.number(packet++ & 0xFFFFFF);
-      assembly.put_lines(target.index, offset, target.linear, line, std::nullopt, now);
-    }
-    FrameRecord record;
-    record.dtp = dtp.id;
-    record.frame_number = frame;
-    record.index = index;
-    record.slot = index % kSlots;
-    record.lines = kLines;
-    record.payload_bytes = dtp.placement.payload_bytes();
-    record.payload_crc32c = crc;
-    record.run = dtp.run;
-    std::array<std::byte, FrameRecord::kBytes> bytes{};
-    encode(record, bytes);
-    assembly.number(packet++ & 0xFFFFFF);
-    assembly.put_event(dtp.placement.record_offset(index), bytes, immediate_of(dtp.id, index), now);
-    for (int turn = 0; turn < 2; ++turn) assembly.decide(0, assembly.undecided(), now, out);
-  }
-
-  ReceiverDtp dtp;
-  std::vector<std::byte> memory = std::vector<std::byte>(testing::end_of(dtp));
-  std::vector<std::byte> line = std::vector<std::byte>(kBytes, std::byte{7});
-  ReceiverCounters counters;
-  Decided out;
-  Assembly assembly;
-  std::uint64_t packet = 0;
-  std::int64_t now = 1'000'000'000;
-};
+using namespace assembled;  // NOLINT: of this test
 
 TEST(Assembly, images_behind_an_outage_of_any_number_of_packets_are_complete) {
   constexpr std::uint64_t kRound = 1U << 24;
@@ -253,6 +164,9 @@ TEST(Assembly, an_event_without_a_record_counts_once_and_the_map_proves_its_line
   EXPECT_EQ(arrival.lines_missing, 0U);
   EXPECT_EQ(arrival.record.frame_number, bench.dtp.slice.frame(0));
   EXPECT_EQ(arrival.record.run, bench.dtp.run);
+  EXPECT_EQ(arrival.record.dtp, bench.dtp.id);
+  EXPECT_EQ(arrival.record.index, 0U);
+  EXPECT_EQ(arrival.record.slot, 0U);
   EXPECT_EQ(arrival.record.lines, kLines);
   EXPECT_EQ(arrival.record.payload_bytes, kLines * kBytes);
   EXPECT_EQ(arrival.record.user[0], 1U) << "the first words count";
