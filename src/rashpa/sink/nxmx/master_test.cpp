@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The facts of a run that its master has beside the images.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -60,17 +62,87 @@ std::string text_of(const std::string& file, const std::string& path, const std:
   return text;
 }
 
+/// A folder that goes with the test, and the request of nine images into it.
+struct Fixture {
+  Fixture() { fs::create_directories(folder); }
+  ~Fixture() { fs::remove_all(folder); }
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+  [[nodiscard]] Hdf5Config config() const {
+    Hdf5Config out;
+    out.prefix = (folder / "run").string();
+    out.images_per_file = 4;
+    out.width = kWidth;
+    out.height = kHeight;
+    out.buffer = "full";
+    out.images = 9;
+    return out;
+  }
+  /// Images `from` … `to` − 1, of which 2 and 4 are vetoed.
+  void put(Sink& sink, std::uint64_t from, std::uint64_t to) {
+    Stack stack;
+    for (std::uint64_t n = from; n < to; ++n) {
+      StackImage& image = stack.images.emplace_back();
+      image.index = image.frame_number = n;
+      image.completeness = Completeness::complete;
+      image.decision = n == 2 || n == 4 ? Decision::vetoed : Decision::accepted;
+      image.pixels = reinterpret_cast<const std::byte*>(pixels.data());
+    }
+    stack.count = static_cast<std::uint32_t>(to - from);
+    results.assign(to - from, ErrorReason::none);
+    sink.put(stack, results);
+  }
+  fs::path folder = fs::temp_directory_path() / ("rashpa-master-" + std::to_string(getpid()));
+  std::vector<std::uint16_t> pixels = std::vector<std::uint16_t>(std::size_t{kWidth} * kHeight);
+  std::vector<ErrorReason> results;
+};
+
+/// Lets nothing more be written to the journal that this process has open in a folder.
+void spoil_journal(const fs::path& folder) {
+  int found = 0;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string name = fs::read_symlink(entry.path(), gone).string();
+    if (gone || !name.starts_with(folder.string()) || name.find(".journal") == std::string::npos) continue;
+    const int refusing = ::open("/dev/null", O_RDONLY);
+    ::dup2(refusing, std::stoi(entry.path().filename().string()));
+    ::close(refusing);
+    ++found;
+  }
+  EXPECT_EQ(found, 1);
+}
+
+TEST(Master, a_journal_that_cannot_be_written_is_said_and_costs_no_image) {
+  Fixture run;
+  Hdf5Sink sink(run.config());
+  run.put(sink, 0, 3);
+  EXPECT_EQ(sink.error(), "");
+  spoil_journal(run.folder);
+  run.put(sink, 3, 6);
+  EXPECT_EQ(sink.error(), "hdf5 sink: the journal of the tables cannot be written");
+  EXPECT_EQ(run.results, std::vector<ErrorReason>(3, ErrorReason::none));
+  EXPECT_EQ(sink.stats().images_written, 4U);
+  EXPECT_TRUE(sink.settle().empty());
+  sink.close({.expected = 6, .complete = 6, .accepted = 4, .vetoed = 2, .written = 4});
+  EXPECT_EQ(
+      read<std::uint64_t>((run.folder / "run_master.h5").string(), "/entry/rashpa/books/written", H5T_NATIVE_UINT64),
+      std::vector<std::uint64_t>{4});
+}
+
+TEST(Master, a_journal_that_does_not_reach_the_disk_is_said_at_the_end) {
+  Fixture run;
+  Hdf5Sink sink(run.config());
+  run.put(sink, 0, 9);
+  spoil_journal(run.folder);
+  EXPECT_EQ(sink.error(), "");
+  EXPECT_TRUE(sink.settle().empty());
+  EXPECT_EQ(sink.error(), "hdf5 sink: the journal of the tables cannot be written");
+}
+
 TEST(Master, says_how_its_images_were_made) {
-  const fs::path folder = fs::temp_directory_path() / ("rashpa-master-" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  const std::string master = (folder / "run_master.h5").string();
-  Hdf5Config configuration;
-  configuration.prefix = (folder / "run").string();
-  configuration.images_per_file = 4;
-  configuration.width = kWidth;
-  configuration.height = kHeight;
-  configuration.buffer = "full";
-  configuration.images = 9;
+  Fixture run;
+  const std::string master = (run.folder / "run_master.h5").string();
+  Hdf5Config configuration = run.config();
   NxmxMetadata& said = configuration.metadata;
   const std::vector<std::pair<std::string, std::string NxmxMetadata::*>> facts = {
       {"receiver", &NxmxMetadata::receiver}, {"software_version", &NxmxMetadata::software_version},
@@ -88,19 +160,8 @@ TEST(Master, says_how_its_images_were_made) {
                 .orientation = {.turn = 90, .flip = true},
                 .line_rows = {7}}};
   said.kernels = {{"photons", {{"gain", "2.5"}}, {}}, {"veto", {}, {"too_few"}}};
-  const std::vector<std::uint16_t> pixels(std::size_t{kWidth} * kHeight);
   Hdf5Sink sink(configuration);
-  Stack stack;
-  for (std::uint64_t n = 0; n < 9; ++n) {
-    StackImage& image = stack.images.emplace_back();
-    image.index = image.frame_number = n;
-    image.completeness = Completeness::complete;
-    image.decision = n == 2 || n == 4 ? Decision::vetoed : Decision::accepted;
-    image.pixels = reinterpret_cast<const std::byte*>(pixels.data());
-  }
-  stack.count = 9;
-  std::vector<ErrorReason> results(9);
-  sink.put(stack, results);
+  run.put(sink, 0, 9);
   sink.close({.expected = 9, .complete = 9, .accepted = 7, .vetoed = 2, .written = 7});
   const std::string at = "/entry/rashpa";
   for (const auto& [name, field] : facts) EXPECT_EQ(text_of(master, at, name), "the " + name);
@@ -128,7 +189,6 @@ TEST(Master, says_how_its_images_were_made) {
   EXPECT_EQ(numbers("books/balanced"), (Numbers{1}));
   EXPECT_EQ(numbers("books/expected"), (Numbers{9}));
   EXPECT_EQ(numbers("books/vetoed"), (Numbers{2}));
-  fs::remove_all(folder);
 }
 
 }  // namespace
