@@ -68,10 +68,32 @@ def _stored_seconds() -> dict[str, int]:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests that are there by now stay to the end. Python's collector passes over them from here on: it takes a tenth of a second and more for
-    them, and pyFAI calls it with every geometry that is read."""
+    """Let the collector pass over what is there by now."""
+    _freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let the collector pass over large packages that a test has imported, too."""
+    if len(sys.modules) > _Frozen.modules + _MANY_MODULES:
+        _freeze()
+
+
+class _Frozen:
+    """The number of modules that the collector passes over."""
+
+    modules = 0
+
+
+_MANY_MODULES = 50
+
+
+def _freeze() -> None:
+    """Let Python's collector pass over all that is there: modules and tests stay to the end. It takes a tenth of a second and more for them, and pyFAI calls it
+    with every geometry that is read."""
     gc.collect()
     gc.freeze()
+    _Frozen.modules = len(sys.modules)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
