@@ -28,6 +28,8 @@ _LONG_S = 5
 # Hundreds of processes import what one of them has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Threads of OpenMP, as pyFAI has them, otherwise keep a processor busy while they wait for each other: workers have fewer processors than such threads.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def pytest_configure() -> None:

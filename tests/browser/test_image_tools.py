@@ -404,6 +404,7 @@ def test_a_page_that_was_away_for_an_hour_catches_up(view: View, browser: Any, p
 
 @pytest.mark.skipif(FIREFOX is None, reason="Debian's Firefox is not installed (packages-browser.txt)")
 def test_firefox_shows_the_run_and_its_tools(view: View, tmp_path: Path, patience_s: float) -> None:
+    view.hold()  # two browsers that draw at a time take two processors
     with opened(tmp_path, patience_s) as firefox:
         firefox.goto(view.site.url)
         firefox.until("window.Bokeh?.documents?.length > 0 && window.rashpaImage?.number > 2")
