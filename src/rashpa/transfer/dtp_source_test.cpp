@@ -394,6 +394,18 @@ TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
   EXPECT_EQ(stopped.stats().images_sent, 0U);
 }
 
+TEST(DtpSource, says_how_late_the_latest_frame_was) {
+  Frames frames;
+  CopySender sender(8192);
+  DtpSourceConfig paced = source_config(10);
+  paced.rate_hz = 1000;
+  DtpSource source(paced, frames, sender);
+  const std::int64_t before = now_ns();
+  source.run(std::stop_token{}, before - 1'000'000'000, 0);
+  EXPECT_GE(source.stats().late_ns, 999'000'000) << "frame 1 was due 999 ms before; later ones are less late";
+  EXPECT_LE(source.stats().late_ns, 999'000'000 + now_ns() - before);
+}
+
 /// Two members with two images; each may be silent for so long.
 DealerConfig small_farm(std::int64_t response_ns, std::uint32_t dtps = 1) {
   DealerConfig group;

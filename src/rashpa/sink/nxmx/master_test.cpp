@@ -62,6 +62,30 @@ std::string text_of(const std::string& file, const std::string& path, const std:
   return text;
 }
 
+/// The text of a dataset; nothing where there is none.
+std::string words_of(const std::string& file, const std::string& path) {
+  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  std::string text;
+  if (H5Lexists(f, path.c_str(), H5P_DEFAULT) > 0) {
+    const hid_t set = H5Dopen2(f, path.c_str(), H5P_DEFAULT);
+    const hid_t type = H5Dget_type(set);
+    if (H5Tis_variable_str(type) > 0) {
+      char* words = nullptr;
+      EXPECT_GE(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, static_cast<void*>(&words)), 0) << path;
+      text = words == nullptr ? "" : words;
+      H5free_memory(words);
+    } else {
+      text.resize(H5Tget_size(type));
+      EXPECT_GE(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), 0) << path;
+      text.resize(std::strlen(text.c_str()));
+    }
+    H5Tclose(type);
+    H5Dclose(set);
+  }
+  H5Fclose(f);
+  return text;
+}
+
 /// A folder that goes with the test, and the request of nine images into it.
 struct Fixture {
   Fixture() { fs::create_directories(folder); }
@@ -159,6 +183,11 @@ TEST(Master, says_how_its_images_were_made) {
                 .height = 11,
                 .orientation = {.turn = 90, .flip = true},
                 .line_rows = {7}}};
+  said.calibration = {{.kind = "pedestal_0", .file = "pedestal.h5", .sha256 = "abc"},
+                      {.kind = "gain", .file = "gain.h5", .sha256 = "def"}};
+  said.calibration[0].version = "3";
+  said.calibration[0].date = "2026-01-02";
+  said.calibration[0].source = "run 7";
   said.kernels = {{"photons", {{"gain", "2.5"}}, {}}, {"veto", {}, {"too_few"}}};
   Hdf5Sink sink(configuration);
   run.put(sink, 0, 9);
@@ -186,6 +215,15 @@ TEST(Master, says_how_its_images_were_made) {
   EXPECT_EQ(text_of(master, at + "/pipeline/01_photons", "veto_reasons"), "");
   EXPECT_EQ(numbers("stored_file"), (Numbers{1, 1, 0, 1, 0, 1, 2, 2, 2})) << "four a file; 2 and 4 are not stored";
   EXPECT_EQ(numbers("stored_place"), (Numbers{0, 1, 0, 2, 0, 3, 0, 1, 2}));
+  EXPECT_EQ(text_of(master, at + "/flags", "description"), "Frame record bits: 1 dark, 2 laser, 4 last of run");
+  EXPECT_EQ(text_of(master, at + "/timestamp_ns", "units"), "ns");
+  EXPECT_EQ(words_of(master, at + "/calibration/pedestal_0/file"), "pedestal.h5");
+  EXPECT_EQ(words_of(master, at + "/calibration/pedestal_0/sha256"), "abc");
+  EXPECT_EQ(words_of(master, at + "/calibration/pedestal_0/version"), "3");
+  EXPECT_EQ(words_of(master, at + "/calibration/pedestal_0/date"), "2026-01-02");
+  EXPECT_EQ(words_of(master, at + "/calibration/pedestal_0/source"), "run 7");
+  EXPECT_EQ(words_of(master, at + "/calibration/gain/file"), "gain.h5");
+  EXPECT_EQ(words_of(master, at + "/calibration/gain/version"), "") << "it is of no store";
   EXPECT_EQ(numbers("books/balanced"), (Numbers{1}));
   EXPECT_EQ(numbers("books/expected"), (Numbers{9}));
   EXPECT_EQ(numbers("books/vetoed"), (Numbers{2}));
