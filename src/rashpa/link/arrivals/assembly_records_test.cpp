@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "rashpa/core/numbers/checksum.hpp"
@@ -66,6 +68,37 @@ TEST(Assembly, checksums_of_the_link_are_joined_in_order_and_others_made_from_me
     bench.decide();
     EXPECT_EQ(bench.out.last.proof, Proof::crc) << in_order;
   }
+}
+
+TEST(Assembly, lines_before_others_have_a_checksum_from_memory) {
+  Bench bench(testing::small_dtp(3, 100, kLines, kBytes, kSlots, 16), MapUnit(kBytes, kBytes / 4));
+  std::vector<std::vector<std::byte>> lines(kLines, std::vector<std::byte>(kBytes));
+  std::uint32_t whole = 0;
+  for (std::uint32_t l = 0; l < kLines; ++l) {
+    for (std::uint32_t i = 0; i < kBytes; ++i) lines[l][i] = static_cast<std::byte>(l * 7 + i);
+    whole = crc32c(lines[l], whole);
+  }
+  bench.line = lines[0];
+  bench.put(0, 0, 0, kBytes / 2);  // the checksum covers half of the first line
+  for (const std::uint32_t l : {2U, 1U, 3U}) {
+    bench.line = lines[l];
+    bench.put(0, l);
+  }
+  bench.line.assign(lines[0].begin() + kBytes / 4 * 3, lines[0].end());
+  bench.put(0, 0, kBytes / 4 * 3, kBytes / 4);  // and goes on from the middle of it
+  bench.line.assign(lines[0].begin() + kBytes / 2, lines[0].begin() + kBytes / 4 * 3);
+  bench.put(0, 0, kBytes / 2, kBytes / 4);
+  FrameRecord record;
+  record.dtp = bench.dtp.id;
+  record.frame_number = bench.dtp.slice.frame(0);
+  record.lines = kLines;
+  record.payload_bytes = bench.dtp.placement.payload_bytes();
+  record.payload_crc32c = whole;
+  record.run = bench.dtp.run;
+  EXPECT_TRUE(
+      bench.assembly.put_event(bench.dtp.placement.record_offset(0), record, immediate_of(bench.dtp.id, 0), bench.now));
+  bench.decide();
+  EXPECT_EQ(bench.out.last.proof, Proof::crc);
 }
 
 TEST(Assembly, a_record_that_is_not_its_own_is_a_bad_record) {
