@@ -136,6 +136,36 @@ void spoil_journal(const fs::path& folder) {
   EXPECT_EQ(found, 1);
 }
 
+TEST(Master, has_the_books_as_they_are_also_where_they_do_not_balance) {
+  Fixture run;
+  Hdf5Sink sink(run.config());
+  run.put(sink, 0, 9);
+  sink.close({.expected = 90,
+              .complete = 50,
+              .partial = 31,
+              .missing = 8,
+              .accepted = 41,
+              .vetoed = 22,
+              .errored = 13,
+              .written = 7});
+  const std::string master = (run.folder / "run_master.h5").string();
+  const std::vector<std::pair<std::string, std::uint64_t>> books = {
+      {"expected", 90}, {"complete", 50}, {"partial", 31}, {"missing", 8}, {"accepted", 41},
+      {"vetoed", 22},   {"errored", 13},  {"written", 7},  {"unknown", 0}, {"balanced", 0}};
+  for (const auto& [name, value] : books) {
+    EXPECT_EQ(read<std::uint64_t>(master, "/entry/rashpa/books/" + name, H5T_NATIVE_UINT64),
+              std::vector<std::uint64_t>{value})
+        << name;
+  }
+  const std::string at = "/entry/rashpa";
+  EXPECT_EQ(text_of(master, at + "/stored_file", "description"),
+            "Number of the data file that holds the image, 0 when not stored");
+  EXPECT_EQ(text_of(master, at + "/stored_place", "description"), "Which image of that file, from 0");
+  EXPECT_EQ(text_of(master, at + "/stored_index", "description"), "Place in /entry/data, -1 when not stored");
+  EXPECT_EQ(read<std::int64_t>(master, at + "/stored_index", H5T_NATIVE_INT64),
+            (std::vector<std::int64_t>{0, 1, -1, 2, -1, 3, 4, 5, 6}));
+}
+
 TEST(Master, a_journal_that_cannot_be_written_is_said_and_costs_no_image) {
   Fixture run;
   Hdf5Sink sink(run.config());
