@@ -29,7 +29,7 @@ def jungfrau(
     Takes pixels of uint16.
     Makes pixels of int16 or float32.
     Finds masked_pixels (pixels), saturated_pixels (pixels).
-    photon_energy_kev: that of the detector when not given.
+    photon_energy_kev: photon energy; that of the detector when not given.
     borders: pixels of double size between chips. raw: as modules send them. shared: image assembled, their counts shared. masked: image assembled, they are masked.
     track: pedestals of G0 follow dark images, or also pixels without a photon.
     track_images: images that the running mean looks back.
@@ -171,7 +171,7 @@ def unpack(
 
     Takes pixels of uint8.
     Makes pixels of uint8 or uint8 or uint16 or uint32.
-    bits: of a counter.
+    bits: bits of a counter.
     module_width: pixels, a multiple of 8.
     module_height: pixels.
     gap_x: pixels between modules beside each other.
@@ -207,15 +207,15 @@ def peakfinder8(
     Finds rows of x (pixels), y (pixels), intensity, snr, pixels (pixels), largest, background.
     threshold: least value of a pixel of a peak.
     min_snr: least signal-to-noise ratio.
-    min_pixels: of a peak.
-    max_pixels: of a peak.
-    local_bg_radius: of the background around a peak, pixels.
+    min_pixels: pixels of a peak.
+    max_pixels: pixels of a peak.
+    local_bg_radius: radius of the background around a peak, pixels.
     min_radius: least distance from the beam that is looked at, pixels.
     max_radius: largest distance from the beam that is looked at, pixels; 0: everywhere.
-    beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
-    beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
-    panel_width: of the panels that the image is made of; 0: it is one.
-    panel_height: of the panels that the image is made of; 0: it is one.
+    beam_x: place where the beam hits the image, pixels from its corner; that of the detector when not given.
+    beam_y: place where the beam hits the image, pixels from its corner; that of the detector when not given.
+    panel_width: size of the panels that the image is made of; 0: it is one.
+    panel_height: size of the panels that the image is made of; 0: it is one.
     max_peaks: room for peaks of an image.
     poni: geometry: a PONI file, in place of beam_x and beam_y.
     geometry: geometry: a CrystFEL file, in place of beam_x, beam_y, panel_width and panel_height.
@@ -249,14 +249,14 @@ def peakfinder(
     Takes pixels of uint8, uint16, uint32, int16, int32, float32.
     Finds n_peaks (peaks), peak_intensity, empty_rings (rings).
     Finds rows of x (pixels), y (pixels), intensity, snr, pixels (pixels), largest, background.
-    beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
-    beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
+    beam_x: place where the beam hits the image, pixels from its corner; that of the detector when not given.
+    beam_y: place where the beam hits the image, pixels from its corner; that of the detector when not given.
     min_radius: least distance from the beam that is looked at, pixels.
     max_radius: largest distance from the beam that is looked at, pixels; 0: everywhere.
-    bins: of the background by radius.
+    bins: bins of the background by radius.
     clip: deviations from which on a pixel is left out of the background; at least Chauvenet"s criterion.
     cycles: how often pixels are left out, at most.
-    noise: of the detector, in units of the pixels.
+    noise: noise of the detector, in units of the pixels.
     cutoff: deviations of picked pixels above the background.
     poni: geometry: a PONI file, in place of beam_x and beam_y.
     geometry: geometry: a CrystFEL file, in place of beam_x and beam_y.
@@ -292,14 +292,14 @@ def sparsify(
     Makes lists of pixels.
     Finds listed_pixels (pixels).
     Finds rows of radius (pixels), background, deviation.
-    beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
-    beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
+    beam_x: place where the beam hits the image, pixels from its corner; that of the detector when not given.
+    beam_y: place where the beam hits the image, pixels from its corner; that of the detector when not given.
     min_radius: least distance from the beam that is looked at, pixels.
     max_radius: largest distance from the beam that is looked at, pixels; 0: everywhere.
-    bins: of the background by radius.
+    bins: bins of the background by radius.
     clip: deviations from which on a pixel is left out of the background; at least Chauvenet"s criterion.
     cycles: how often pixels are left out, at most.
-    noise: of the detector, in units of the pixels.
+    noise: noise of the detector, in units of the pixels.
     cutoff: deviations of picked pixels above the background.
     poni: geometry: a PONI file, in place of beam_x and beam_y.
     geometry: geometry: a CrystFEL file, in place of beam_x and beam_y.
@@ -349,16 +349,16 @@ def azimuthal(
     flat: image, divided by.
     bins: radial.
     azimuthal_bins: 0: one-dimensional.
-    splitting: of pixels over bins; no: all of it is in the bin of its centre.
-    radial_min: in radial_unit; both 0: all.
-    radial_max: in radial_unit; both 0: all.
+    splitting: splitting of pixels over bins; no: a pixel is in the bin of its centre.
+    radial_min: bound of the radial axis, in radial_unit; both 0: all.
+    radial_max: bound of the radial axis, in radial_unit; both 0: all.
     azimuth_min: degrees; angles are folded into the range.
     azimuth_max: degrees; a circle above azimuth_min at most.
     solid_angle: correct for it.
     polarization: correct for it.
     polarization_factor: 1: horizontal.
-    ring_min: of the ring that is judged, in radial_unit; both 0: all.
-    ring_max: of the ring that is judged, in radial_unit; both 0: all.
+    ring_min: bound of the ring that is judged, in radial_unit; both 0: all.
+    ring_max: bound of the ring that is judged, in radial_unit; both 0: all.
     min_intensity: mean of the ring; 0: any.
     max_intensity: mean of the ring; 0: any.
     added: profiles summed over images. accepted: those that the pipeline accepts; reached: all that the kernels before it let through.

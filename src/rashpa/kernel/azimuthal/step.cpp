@@ -59,13 +59,15 @@ const Parameters<Settings>& parameters() {
           .add(P{.name = "azimuthal_bins", .doc = "0: one-dimensional", .least = 0, .most = 3600},
                &Settings::azimuthal_bins)
           .add(P{.name = "splitting",
-                 .doc = "of pixels over bins; no: all of it is in the bin of its centre",
+                 .doc = "splitting of pixels over bins; no: a pixel is in the bin of its centre",
                  .choices = {"no", "bbox", "full"}},
                &Settings::splitting)
           .add(P{.name = "radial_unit", .choices = {"q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm"}},
                &Settings::unit)
-          .add(P{.name = "radial_min", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_min)
-          .add(P{.name = "radial_max", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_max)
+          .add(P{.name = "radial_min", .doc = "bound of the radial axis, in radial_unit; both 0: all", .least = 0},
+               &Settings::radial_min)
+          .add(P{.name = "radial_max", .doc = "bound of the radial axis, in radial_unit; both 0: all", .least = 0},
+               &Settings::radial_max)
           .add(P{.name = "azimuth_min", .doc = "degrees; angles are folded into the range", .least = -360, .most = 720},
                &Settings::azimuth_min)
           .add(P{.name = "azimuth_max",
@@ -78,10 +80,12 @@ const Parameters<Settings>& parameters() {
           .add(P{.name = "polarization_factor", .doc = "1: horizontal", .least = -1, .most = 1},
                &Settings::polarization_factor)
           .add(P{.name = "errors", .choices = {"none", "poisson", "azimuthal"}}, &Settings::errors)
-          .add(P{.name = "ring_min", .doc = "of the ring that is judged, in radial_unit; both 0: all", .least = 0},
-               &Settings::ring_min)
-          .add(P{.name = "ring_max", .doc = "of the ring that is judged, in radial_unit; both 0: all", .least = 0},
-               &Settings::ring_max)
+          .add(
+              P{.name = "ring_min", .doc = "bound of the ring that is judged, in radial_unit; both 0: all", .least = 0},
+              &Settings::ring_min)
+          .add(
+              P{.name = "ring_max", .doc = "bound of the ring that is judged, in radial_unit; both 0: all", .least = 0},
+              &Settings::ring_max)
           .add(P{.name = "min_intensity", .doc = "mean of the ring; 0: any", .least = 0, .live = true},
                &Settings::min_intensity)
           .add(P{.name = "max_intensity", .doc = "mean of the ring; 0: any", .least = 0, .live = true},

@@ -41,7 +41,7 @@ const Parameters<Settings>& parameters() {
       Parameters<Settings>("kernel jungfrau")
           .add({.name = "output", .choices = {"photons", "kev"}}, &Settings::output)
           .add({.name = "photon_energy_kev",
-                .doc = "that of the detector when not given",
+                .doc = "photon energy; that of the detector when not given",
                 .least = 0,
                 .above = true,
                 .taken_from = "detector.energy_kev"},

@@ -31,22 +31,25 @@ const Parameters<Config>& parameters() {
           .add({.name = "threshold", .doc = "least value of a pixel of a peak", .least = -1e9, .most = 1e9},
                &Config::threshold)
           .add({.name = "min_snr", .doc = "least signal-to-noise ratio", .least = 0, .most = 1e6}, &Config::min_snr)
-          .add({.name = "min_pixels", .doc = "of a peak", .least = 1, .most = 1e6, .not_above = "max_pixels"},
+          .add({.name = "min_pixels", .doc = "pixels of a peak", .least = 1, .most = 1e6, .not_above = "max_pixels"},
                &Config::min_pixels)
-          .add({.name = "max_pixels", .doc = "of a peak", .least = 1, .most = 1e6}, &Config::max_pixels)
-          .add({.name = "local_bg_radius", .doc = "of the background around a peak, pixels", .least = 1, .most = 50},
+          .add({.name = "max_pixels", .doc = "pixels of a peak", .least = 1, .most = 1e6}, &Config::max_pixels)
+          .add({.name = "local_bg_radius",
+                .doc = "radius of the background around a peak, pixels",
+                .least = 1,
+                .most = 50},
                &Config::local_bg_radius)
           .add(min_radius_parameter(), &Config::min_radius)
           .add(max_radius_parameter(), &Config::max_radius)
           .add(beam_x_parameter(), &Config::beam_x, Need::needed)
           .add(beam_y_parameter(), &Config::beam_y, Need::needed)
           .add({.name = "panel_width",
-                .doc = "of the panels that the image is made of; 0: it is one",
+                .doc = "size of the panels that the image is made of; 0: it is one",
                 .least = 0,
                 .most = kFarthest},
                &Config::panel_width)
           .add({.name = "panel_height",
-                .doc = "of the panels that the image is made of; 0: it is one",
+                .doc = "size of the panels that the image is made of; 0: it is one",
                 .least = 0,
                 .most = kFarthest},
                &Config::panel_height)

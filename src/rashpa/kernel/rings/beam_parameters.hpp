@@ -24,7 +24,7 @@ inline constexpr double kFarthest = 1e5;
 /// `name`: beam_x or beam_y; `key`: of the detector, from which it is taken.
 inline Parameter beam_parameter(const char* name, const char* key) {
   return {.name = name,
-          .doc = "where the beam hits the image, pixels from its corner; that of the detector when not given",
+          .doc = "place where the beam hits the image, pixels from its corner; that of the detector when not given",
           .least = -kFarthest,
           .most = kFarthest,
           .taken_from = key};

@@ -143,7 +143,7 @@ Parameters<Settings> with_parameters(Parameters<Settings> parameters) {
       .add(beam_y_parameter(), member<Settings>(&Config::beam_y), Need::needed)
       .add(min_radius_parameter(), member<Settings>(&Config::min_radius))
       .add(max_radius_parameter(), member<Settings>(&Config::max_radius))
-      .add({.name = "bins", .doc = "of the background by radius", .least = 2, .most = Rings::kMost},
+      .add({.name = "bins", .doc = "bins of the background by radius", .least = 2, .most = Rings::kMost},
            member<Settings>(&Config::bins))
       .add({.name = "error_model", .choices = {"poisson", "azimuthal", "hybrid"}},
            member<Settings>(&Config::error_model))
@@ -154,7 +154,7 @@ Parameters<Settings> with_parameters(Parameters<Settings> parameters) {
            member<Settings>(&Config::clip))
       .add({.name = "cycles", .doc = "how often pixels are left out, at most", .least = 0, .most = 100},
            member<Settings>(&Config::cycles))
-      .add({.name = "noise", .doc = "of the detector, in units of the pixels", .least = 0, .most = 1e9},
+      .add({.name = "noise", .doc = "noise of the detector, in units of the pixels", .least = 0, .most = 1e9},
            member<Settings>(&Config::noise))
       .add({.name = "cutoff", .doc = "deviations of picked pixels above the background", .least = 0, .most = 1e6},
            member<Settings>(&Config::cutoff))

@@ -23,7 +23,8 @@ constexpr std::uint32_t kGap = 1;  // NXmx pixel_mask, bit 0
 const Parameters<Config>& parameters() {
   static const auto declared =
       Parameters<Config>("kernel unpack")
-          .add({.name = "bits", .doc = "of a counter", .choices = {"1", "6", "12", "24"}}, &Config::bits, Need::needed)
+          .add({.name = "bits", .doc = "bits of a counter", .choices = {"1", "6", "12", "24"}}, &Config::bits,
+               Need::needed)
           .add({.name = "module_width", .doc = "pixels, a multiple of 8", .least = 8, .most = 65536},
                &Config::module_width)
           .add({.name = "module_height", .doc = "pixels", .least = 1, .most = 65536}, &Config::module_height)
