@@ -42,6 +42,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules * plan.bands) {
   buffer.unit = plan.unit;
   buffer.pipeline = plan.pipeline;
   buffer.sinks = plan.sinks;
+  buffer.feedback = plan.feedback;
   if (buffer.sinks.empty()) {
     buffer.sinks.emplace_back([](const receiver::Output& output) {
       return std::make_unique<sink::NullSink>(static_cast<std::uint64_t>(output.width) * output.height * 2);

@@ -53,6 +53,7 @@ struct Plan {
   std::uint32_t threads = 1;                ///< of the receiver's link
   bool late = false;                        ///< the last module begins when the others are through
   std::vector<receiver::SinkConfig> sinks;  ///< none: a NullSink
+  std::optional<feedback::Options> feedback{};
 
   Plan();
 };

@@ -21,6 +21,7 @@ std::atomic<int> g_kind{kNone};
 std::atomic<std::uint64_t> g_nth{0};
 std::atomic<std::uint64_t> g_calls{0};
 std::atomic<bool> g_lasting{false};
+std::atomic<std::int64_t> g_live{0};
 
 bool fails(Call call) noexcept {
   if (g_kind.load(std::memory_order_relaxed) != static_cast<int>(call)) return false;
@@ -39,11 +40,15 @@ void* take(std::size_t bytes, std::size_t alignment) {
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   if (memory == nullptr) throw std::bad_alloc();
+  g_live.fetch_add(1, std::memory_order_relaxed);
   return memory;
 }
 
 // Not inlined: the compiler would see memory of `new` go to `free`, which is what is meant here.
-[[gnu::noinline]] void give(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void give(void* memory) noexcept {
+  if (memory != nullptr) g_live.fetch_sub(1, std::memory_order_relaxed);
+  std::free(memory);
+}
 
 mode_t mode_of(int flags, std::va_list& rest) noexcept {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
@@ -67,6 +72,8 @@ void disarm() noexcept { g_kind = kNone; }
 
 std::uint64_t calls() noexcept { return g_calls; }
 
+std::int64_t live() noexcept { return g_live; }
+
 }  // namespace rashpa::chain
 
 using rashpa::chain::Call;
@@ -78,7 +85,11 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return rashpa::chain::take(bytes, static_cast<std::size_t>(alignment));
 }
 void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
-  return fails(Call::memory) ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  try {
+    return rashpa::chain::take(bytes, alignof(std::max_align_t));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 void operator delete(void* memory) noexcept { rashpa::chain::give(memory); }
 void operator delete(void* memory, std::size_t /*bytes*/) noexcept { rashpa::chain::give(memory); }

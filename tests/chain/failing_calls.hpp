@@ -25,5 +25,7 @@ void arm(Call call, std::uint64_t nth, bool lasting = false) noexcept;
 void disarm() noexcept;
 /// Of the kind, since it was armed.
 std::uint64_t calls() noexcept;
+/// Allocations by operator new that nobody has given back.
+std::int64_t live() noexcept;
 
 }  // namespace rashpa::chain

@@ -56,7 +56,7 @@ Promised promised_of(const Scenario& scenario, std::int64_t disturbed_ns, bool a
   constexpr std::int64_t kHeldUpMs = 250;
   const NetworkFaults& network = scenario.network;
   const bool held_up = network.drop > 0 || network.corrupt > 0 || network.drop_answers > 0;
-  promised.harmed_is_found = !reliable;
+  promised.harmed_is_found = !reliable && scenario.roce.records;  // a record is part of an image that has one
   promised.unharmed_arrives =
       !reliable && waits && in_order && in_time && !aborted && (!held_up || scenario.deadline_ms >= kHeldUpMs);
   constexpr std::int64_t kRepeatedMs = 9'000;

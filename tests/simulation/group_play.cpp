@@ -77,6 +77,7 @@ Member& GroupPlayer::make_member(std::uint16_t port) {
     });
     sink.name = "checks";
     if (habit.drops) sink.on_full = receiver::OnFull::drop;
+    sink.queue = habit.queue;
     buffer.sinks.push_back(std::move(sink));
   }
   receiver::Config config = receiver_of(scenario_, std::move(buffer));

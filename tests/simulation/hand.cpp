@@ -53,6 +53,7 @@ receiver::BufferConfig buffer_of(const Scenario& scenario, const std::vector<Par
   if (scenario.flow == link::Flow::credits && scenario.on_full == transfer::OnFull::pause) {
     buffer.quiet_ms = 2 * buffer.deadline_ms;
   }
+  buffer.pipeline.partial = scenario.partial;
   for (const Part& part : parts) {
     buffer.dtps.push_back(
         {.id = part.id, .module = part.module, .x = 0, .y = part.y, .width = scenario.width, .height = part.lines});

@@ -123,11 +123,15 @@ void Player::make_receiver() {
     });
     sink.name = "checks";
     if (habit.drops) sink.on_full = receiver::OnFull::drop;
+    sink.queue = habit.queue;
     buffer.sinks.push_back(std::move(sink));
   }
   if (scenario_.raw) {
     disk::begin(scenario_.seed, folder_, scenario_.disk);
-    buffer.sinks.emplace_back(sink::RawOptions{.prefix = (folder_ / "run").string(), .io = sink::BlockWay::threads});
+    buffer.sinks.emplace_back(sink::RawOptions{.prefix = (folder_ / "run").string(),
+                                               .images_per_file = scenario_.raw_images,
+                                               .io = sink::BlockWay::threads,
+                                               .in_flight = scenario_.raw_in_flight});
   }
   receiver_ = std::make_unique<receiver::Receiver>(receiver_of(scenario_, std::move(buffer)));
   destinations_ = receiver_->endpoints();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 namespace rashpa::simulation {
@@ -169,6 +170,26 @@ void draw_group(Dice& dice, Scenario& scenario) {
                    [](const Order& a, const Order& b) { return a.at_ns < b.at_ns; });
 }
 
+/// Keys that earlier seeds have not: by dice of their own, so that all seeds are the runs that they were.
+void draw_keys(Dice& dice, Scenario& scenario) {
+  auto& roce = scenario.roce;
+  const bool corrupted = scenario.network.corrupt > 0;
+  if (dice.chance(0.2)) scenario.partial = unit::PartialPolicy::veto;
+  if (dice.chance(0.2)) roce.unit_bytes = std::gcd(scenario.width * 2, 64U);
+  // Without records a packet that is late by a whole ring is taken for one of the image that has the slot.
+  const bool in_time = scenario.network.duplicate == 0 && scenario.network.reorder == 0 &&
+                       scenario.flow == link::Flow::credits && scenario.on_full == transfer::OnFull::pause &&
+                       !scenario.has(Deed::freeze_source) && !scenario.has(Deed::freeze_receiver) &&
+                       !scenario.has(Deed::part) && !scenario.has(Deed::pause);
+  if (dice.chance(0.25) && !scenario.group && in_time) roce.records = false;
+  if (dice.chance(0.15) && !corrupted && roce.records) roce.icrc = link::roce::IcrcMode::off;
+  if (dice.chance(0.2)) roce.pmtu = one_of(dice, std::array{2048U, 4096U});
+  if (dice.chance(0.1)) roce.window_bytes = 0;
+  for (SinkHabit& sink : scenario.sinks) sink.queue = 1 + static_cast<std::uint32_t>(dice.below(6));
+  scenario.raw_images = dice.chance(0.5) ? 1000 : 1 + static_cast<std::uint32_t>(dice.below(12));
+  scenario.raw_in_flight = 1 + static_cast<std::uint32_t>(dice.below(dice.chance(0.5) ? 2 : 128));
+}
+
 using Simplify = void (*)(Scenario&);
 
 void drop_order(Scenario& scenario, std::size_t which) {
@@ -224,6 +245,20 @@ const std::vector<std::pair<std::string, Simplify>>& simplifications() {
       {"frames", [](Scenario& s) { s.frames = s.every + s.frames / 2; }},
       {"more-frames", [](Scenario& s) { s.frames = s.every + s.frames / 2; }},
       {"stack", [](Scenario& s) { s.slots = s.slots / s.stack, s.stack = 1; }},
+      {"partial-veto", [](Scenario& s) { s.partial = unit::PartialPolicy::keep; }},
+      {"unit-bytes", [](Scenario& s) { s.roce.unit_bytes = 0; }},
+      {"no-records", [](Scenario& s) { s.roce.records = true; }},
+      {"no-icrc", [](Scenario& s) { s.roce.icrc = link::roce::IcrcMode::modulo_id; }},
+      {"wide-packets", [](Scenario& s) { s.roce.pmtu = std::min(s.roce.pmtu, 1024U); }},
+      {"queues",
+       [](Scenario& s) {
+         for (SinkHabit& habit : s.sinks) habit.queue = 4;
+       }},
+      {"raw-files",
+       [](Scenario& s) {
+         s.raw_images = 1000;
+         s.raw_in_flight = 16;
+       }},
       {"members",
        [](Scenario& s) {
          if (s.group) s.group->members = 2;
@@ -260,6 +295,19 @@ std::string_view name_of(Deed deed) noexcept {
   return kNames[static_cast<std::size_t>(deed)];
 }
 
+namespace {
+
+std::string keys_text(const Scenario& scenario) {
+  std::string text;
+  if (scenario.partial == unit::PartialPolicy::veto) text += ", partial images vetoed";
+  if (scenario.roce.unit_bytes != 0) text += fmt::format(", lines counted by {} bytes", scenario.roce.unit_bytes);
+  if (!scenario.roce.records) text += ", without records";
+  if (scenario.roce.icrc == link::roce::IcrcMode::off) text += ", without ICRC";
+  return text;
+}
+
+}  // namespace
+
 std::string Scenario::describe() const {
   constexpr std::array<std::string_view, 3> kTransports{"uc", "rc", "ud"};
   std::vector<std::string> deeds;
@@ -273,15 +321,16 @@ std::string Scenario::describe() const {
                                   : "";
   return fmt::format(
       "{}{} {}{}, pmtu {}, window {}, {} × {} pixels, {} modules of {} bands by {} emulators, {} frames (every {} from "
-      "{}) at {} Hz, stacks of {} in {} slots, flow {}{}, deadline {} ms, {} sinks{}\n"
+      "{}) at {} Hz, stacks of {} in {} slots, flow {}{}, deadline {} ms, {} sinks{}{}\n"
       "  network: drop {:.3f} answers {:.3f} corrupt {:.3f} duplicate {:.3f} reorder {:.3f} full {:.3f}\n"
       "  orders: {}",
       dealt, kTransports[static_cast<std::size_t>(roce.transport)],
       roce.packetisation == link::Packetisation::only ? "only" : "first_middle_last", roce.gso ? " gso" : "", roce.pmtu,
       roce.window_bytes, width, height, modules, bands, emulators, frames, every, phase, rate_hz, stack, slots,
       flow == link::Flow::credits ? "credits" : "paced", on_full == transfer::OnFull::skip ? " skip" : "", deadline_ms,
-      sinks.size(), raw ? " and raw files" : "", network.drop, network.drop_answers, network.corrupt, network.duplicate,
-      network.reorder, network.full, fmt::join(deeds, "; "));
+      sinks.size(), raw ? fmt::format(" and raw files of {}, {} writes at a time", raw_images, raw_in_flight) : "",
+      keys_text(*this), network.drop, network.drop_answers, network.corrupt, network.duplicate, network.reorder,
+      network.full, fmt::join(deeds, "; "));
 }
 
 Scenario draw(std::uint64_t seed, const std::set<std::string>& without) {
@@ -295,6 +344,8 @@ Scenario draw(std::uint64_t seed, const std::set<std::string>& without) {
   draw_orders(dice, scenario);
   Dice grouping(seed, "group");
   draw_group(grouping, scenario);
+  Dice keys(seed, "keys");
+  draw_keys(keys, scenario);
   for (const auto& [name, simplify] : simplifications()) {
     if (without.count(name) != 0) simplify(scenario);
   }

@@ -13,6 +13,7 @@
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/words.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
+#include "rashpa/unit/unit.hpp"
 
 namespace rashpa::simulation {
 
@@ -60,6 +61,7 @@ struct SinkHabit {
   double lazy = 0;          ///< of a stack that takes `lazy_ns`
   std::int64_t lazy_ns = 0;
   bool drops = false;
+  std::uint32_t queue = 4;  ///< stacks
 };
 
 struct Scenario {
@@ -78,7 +80,9 @@ struct Scenario {
   NetworkFaults network{};
   std::vector<SinkHabit> sinks{};
   bool raw = false;
+  std::uint32_t raw_images = 1000, raw_in_flight = 16;  ///< of a file; writes at a time
   disk::Faults disk{};
+  unit::PartialPolicy partial = unit::PartialPolicy::keep;
   std::vector<Order> orders{};
   std::optional<GroupShape> group{};  ///< none: one receiver has all images
 

@@ -15,11 +15,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <new>
+#include <string>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/printable.hpp"
+#include "rashpa/core/tell.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::publish {
@@ -98,6 +101,16 @@ int spawn(const std::string& program, const Orders& orders, int control) {
   return code == 0 ? pid : 0;
 }
 
+/// This thread has nobody to tell of an exception.
+int spawn_or_not(const std::string& program, const Orders& orders, int control) noexcept {
+  try {
+    return spawn(program, orders, control);
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return 0;
+  }
+}
+
 std::string end_text(int status) {
   if (WIFSIGNALED(status)) return fmt::format("signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   return fmt::format("exit code {}", WEXITSTATUS(status));
@@ -129,10 +142,22 @@ Process::Process(Orders orders) : orders_(std::move(orders)), program_(program_p
   if (state_ == State::running) return;
   lock.unlock();
   thread_.join();
-  throw ResourceError(fmt::format("{}: {}", orders_.what, last_words_));
+  const bool advises = last_words_.find("; ") != std::string::npos;
+  throw ResourceError(fmt::format("{}: {}{}", orders_.what,
+                                  last_words_.empty() ? "the process that publishes does not begin" : last_words_,
+                                  advises ? "" : "; look at the memory of this machine, and at its limits"));
 }
 
 Process::~Process() { end(std::chrono::milliseconds(0)); }
+
+template <typename Words>
+void Process::remember(Words words) noexcept {
+  tell([&] {
+    std::string text(words());
+    const std::lock_guard lock(mutex_);
+    last_words_ = std::move(text);
+  });
+}
 
 // The parent-death signal of a child is that of the thread that has started it: this one lives as long as any of them.
 void Process::watch() {
@@ -156,17 +181,19 @@ void Process::watch() {
 /// Returns true when another child follows one that ended with `status`.
 bool Process::goes_on(int status) {
   clean_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (last_words_.empty()) last_words_ = fmt::format("it ended with {}", end_text(status));
+  if (last_words_.empty()) tell([&] { last_words_ = fmt::format("it ended with {}", end_text(status)); });
   if (state_ == State::starting || ending_) {
     state_ = state_ == State::starting ? State::failed : State::ended;
     return false;
   }
   restarts_ += 1;
-  log::write(
-      said_, log::Level::warning, {.run = orders_.run, .buffer = orders_.buffer},
-      "{}: the process that publishes is gone: {}; another one begins ({} so far); whoever had subscribed connects "
-      "again, and the run goes on",
-      orders_.what, last_words_, restarts_);
+  tell([&] {
+    log::write(
+        said_, log::Level::warning, {.run = orders_.run, .buffer = orders_.buffer},
+        "{}: the process that publishes is gone: {}; another one begins ({} so far); whoever had subscribed connects "
+        "again, and the run goes on",
+        orders_.what, last_words_, restarts_);
+  });
   last_words_.clear();
   return true;
 }
@@ -175,15 +202,15 @@ int Process::live() {
   constexpr int kNone = 1 << 8;  // the wait status of an exit code of 1
   std::array<int, 2> pair{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
-    remember(fmt::format("no socket to it: {}", errno_text(errno)));
+    remember([code = errno] { return fmt::format("no socket to it: {}", errno_text(code)); });
     return kNone;
   }
   FileDescriptor own(pair[0]);
   FileDescriptor of_child(pair[1]);
   const int control = own.get();
-  const int pid = spawn(program_, orders_, of_child.get());
+  const int pid = spawn_or_not(program_, orders_, of_child.get());
   if (pid == 0) {
-    remember(fmt::format("{} cannot be started: {}", program_, errno_text(errno)));
+    remember([&, code = errno] { return fmt::format("{} cannot be started: {}", program_, errno_text(code)); });
     return kNone;
   }
   of_child = FileDescriptor();
@@ -215,7 +242,7 @@ void Process::hear(int control) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     const int got = ::poll(&wanted, 1, ready ? -1 : static_cast<int>(std::max<std::int64_t>(0, left.count())));
     if (got < 0 && errno == EINTR) continue;
-    if (got == 0) return remember("it was not ready within 10 s");
+    if (got == 0) return remember([] { return "it was not ready within 10 s"; });
     const ssize_t bytes = ::recv(control, said.data(), said.size(), 0);
     if (bytes <= 0) return;
     const std::string_view text(said.data(), static_cast<std::size_t>(bytes));
@@ -225,14 +252,9 @@ void Process::hear(int control) {
       state_ = State::running;
       news_.notify_all();
     } else if (text.starts_with(kFailed)) {
-      remember(printable(text.substr(kFailed.size())));
+      remember([&] { return printable(text.substr(kFailed.size())); });
     }
   }
-}
-
-void Process::remember(std::string words) {
-  const std::lock_guard lock(mutex_);
-  last_words_ = std::move(words);
 }
 
 void Process::nudge() noexcept {

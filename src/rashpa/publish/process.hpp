@@ -69,7 +69,9 @@ class Process {
   /// One child from start to end; returns its wait status.
   int live();
   void hear(int control);
-  void remember(std::string words);
+  /// `words` makes the text; without memory for it nothing is remembered, and the child ends all the same.
+  template <typename Words>
+  void remember(Words words) noexcept;
   bool goes_on(int status);
 
   Orders orders_;

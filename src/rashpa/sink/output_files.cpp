@@ -198,16 +198,16 @@ OutputFiles::OutputFiles(const Hdf5Config& config)
     // With the lock, so that no other run of this name can begin from here on. A living one is not replaced either.
     const FileDescriptor other(lock_journal_of(prefix_, sink()));
     refuse_what_is_there();
-  } catch (...) {
-    ::unlink(staged(journal_path(prefix_)).c_str());
+    // Removes the files of a process that was killed before its run began: it held the lock that is now ours.
+    ::unlink(staged(master_path(prefix_)).c_str());
+    ::unlink(staged(data_path(prefix_, 1, form_)).c_str());
+    ::unlink(staged(tables_path(prefix_)).c_str());
+    ::unlink(staged(accumulated_path(prefix_)).c_str());
+  } catch (...) {  // also of memory: nothing is asked for here
+    ::unlink(staged_journal_.c_str());
     ::close(journal_);
     throw;
   }
-  // Removes the files of a process that was killed before its run began: it held the lock that is now ours.
-  ::unlink(staged(master_path(prefix_)).c_str());
-  ::unlink(staged(data_path(prefix_, 1, form_)).c_str());
-  ::unlink(staged(tables_path(prefix_)).c_str());
-  ::unlink(staged(accumulated_path(prefix_)).c_str());
 }
 
 OutputFiles::~OutputFiles() {

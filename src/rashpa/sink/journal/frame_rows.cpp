@@ -57,6 +57,7 @@ FrameRows::FrameRows(int journal, const JournalHeader& header, const Reserve& re
   const std::uint64_t images = header.end_known() ? header.images : kBlock;
   rows_.reserve(images);
   scalars_.reserve(images * columns());
+  raw_.reserve(images);
   const std::vector<std::byte> block = block_of(header.results);
   JournalHead first{.images = header.images,
                     .every = header.slice.every,
