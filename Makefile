@@ -156,8 +156,8 @@ test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines
 	@tools/install_packages.sh packages-vm.txt
 	$(BIN)/python -m pytest -m vm tests/vm $(PYTEST_ARGS)
 
-mutants: build/.packages  ## one change at a time of the core and the manager: tests must find it (an hour; COUNT changes a file, FILES)
-	cmake --build $(BUILD) --target rashpa_core_test rashpa_link_test rashpa_scheduler_test rashpa_sink_test rashpa_transfer_test rashpa_simulation
+mutants: build/.packages  ## one change at a time of the core and the manager: tests must find it (hours; COUNT changes a file, FILES)
+	cmake --build $(BUILD) --target rashpa_core_test rashpa_link_test rashpa_scheduler_test rashpa_sink_test rashpa_stream2_test rashpa_transfer_test rashpa_simulation
 	.venv/bin/python tools/mutants/try_changes.py --jobs $(JOBS) --count $(or $(COUNT),60) $(FILES)
 
 test-sim: build/.packages  ## the product under a virtual clock: SEEDS faulty runs from FROM on (10000, 1); POWER_SEEDS runs of sinks whose power fails (200)
