@@ -19,8 +19,8 @@ PROGRAM = BUILD / "tests" / "simulation" / "rashpa_simulation"
 
 
 def patch(file: Path, *options: str) -> bool:
-    """Apply a patch to the tree; return whether it fitted."""
-    done = subprocess.run(["git", "apply", *options, str(file)], cwd=ROOT, check=False)  # noqa: S603, S607
+    """Apply a patch to the tree, by the lines that it changes and not by those around them; return whether it fitted."""
+    done = subprocess.run(["git", "apply", "-C0", *options, str(file)], cwd=ROOT, check=False)  # noqa: S603, S607
     return done.returncode == 0
 
 

@@ -17,5 +17,8 @@ def test_each_defect_has_one_name() -> None:
 
 @pytest.mark.parametrize("patch", DEFECTS, ids=lambda patch: patch.stem)
 def test_a_defect_applies_to_the_program(patch: Path) -> None:
-    done = subprocess.run(["git", "apply", "--check", patch], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "\n-" in patch.read_text().partition("@@")[2], "it has its place by a line that it takes away"
+    done = subprocess.run(
+        ["git", "apply", "-C0", "--check", patch], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{done.stderr}make the patch anew"
