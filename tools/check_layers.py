@@ -95,6 +95,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
 # Names for users, `rashpa.kernel` and those of `rashpa` itself: names and nothing else, of these packages.
 PUBLIC: Mapping[str, frozenset[str]] = {
     "__init__.py": frozenset({"control", "data"}),
+    "__main__.py": frozenset({"cli"}),
     "kernel.py": frozenset({"data"}),
 }
 NATIVE = "_native"

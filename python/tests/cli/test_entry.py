@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import importlib
 import json
 import os
 import resource
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rashpa.cli import entry
 from rashpa.cli.commands import COMMANDS
 from rashpa.cli.report.report import PAGE_NEEDS
 from rashpa.testing.run_file import run_file
@@ -50,6 +52,15 @@ def run_path(tmp_path: Path) -> Path:
     path = tmp_path / "run.toml"
     path.write_text(RUN)
     return path
+
+
+def test_the_package_is_the_command() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "rashpa", "--version"], capture_output=True, text=True, timeout=GUARD_S
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.startswith("rashpa ")
+    assert importlib.import_module("rashpa.__main__").main is entry.main
 
 
 @pytest.mark.parametrize("command", [["run", "run.toml", "-q"], ["--version"], ["dataset", "--help"]])

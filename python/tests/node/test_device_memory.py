@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa import _native
-from rashpa.control.capacity.device_memory import device_memory
+from rashpa.control.capacity.device_memory import memory_on_device
 from rashpa.control.orders.plan_telegrams import destination_telegram
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams import telegram
@@ -44,6 +44,17 @@ unit = "{unit}"
 [[buffer.sink]]
 kind = "{sink}"
 """
+PONI = """\
+Detector: Detector
+Detector_config: {"pixel1": 7.5e-05, "pixel2": 7.5e-05, "max_shape": [512, 1024]}
+Distance: 0.1
+Poni1: 0.01875
+Poni2: 0.0375
+Rot1: 0
+Rot2: 0
+Rot3: 0
+Wavelength: 1e-10
+"""
 PATTERN = 'kind = "pattern"\nwidth = 1024\nheight = 512'
 JUNGFRAU = 'kind = "jungfrau"\nmodules = 1\nframes = 4'
 
@@ -68,7 +79,12 @@ PIPELINES = {
     "added": (JUNGFRAU, f"{CONVERTED}\n{kernel('accumulate')}"),
     "variance": (JUNGFRAU, f"{CONVERTED}\n{kernel('accumulate', variance=True)}"),
     "peaks": (PATTERN, kernel("peakfinder8", threshold=10.0, min_snr=5.0)),
+    "peaks of few": (PATTERN, kernel("peakfinder8", threshold=10.0, min_snr=5.0, max_radius=300.0, max_peaks=16384)),
+    "maxima": (PATTERN, kernel("peakfinder", bins=2000)),
     "sparse": (PATTERN, kernel("sparsify", capacity=0.2)),
+    "profile": (PATTERN, kernel("azimuthal", poni="flat.poni", bins=500, min_intensity=0.0)),
+    "regions": (PATTERN, kernel("roi_stats", regions="a=1,2,30,40")),
+    "sums": (PATTERN, kernel("checksum")),
 }
 UNITS = [name for name, usable, _ in _native.available_units() if usable and name not in ("cpu", "fpga")]
 
@@ -83,6 +99,7 @@ def test_the_plan_knows_what_a_unit_takes_of_its_device(
     tmp_path: Path, unit: str, name: str, sink: str, slots: int
 ) -> None:
     dataset, kernels = PIPELINES[name]
+    (tmp_path / "flat.poni").write_text(PONI)
     path = tmp_path / "run.toml"
     path.write_text(RUN.format(dataset=dataset, kernels=kernels, unit=unit, slots=slots, sink=sink))
     try:
@@ -97,7 +114,7 @@ def test_the_plan_knows_what_a_unit_takes_of_its_device(
     config.images_copied = True  # also by PoCL, which could do without
     taken = _native.Recorder(config, plan.file.run.number).device_bytes
     device = telegram.UnitDevice(unit=unit, number=0, name="", memory_bytes=0, free_bytes=0, unified=False)
-    planned = device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device)
+    planned = memory_on_device(plan, buffer, device)
     assert abs(sum(planned.values()) - taken) < SMALL, (planned, taken)
     assert taken > 8 * SMALL, "so that what is left out cannot hide what is not"
 

@@ -2,12 +2,14 @@
 """The memory that pipelines take of an accelerator: the sums of src/rashpa/unit, and the declarations of kernels. A test compares them with the memory that
 units take."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from rashpa.control.capacity.loads import pages
 from rashpa.control.plan import chunks
+from rashpa.control.plan.image_places import beam_center
 from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.strips import strips_of
 from rashpa.control.runfile.kernels import Kernel, declaration_of, parameters_of
@@ -20,14 +22,23 @@ _WITHOUT_DEVICES = ("cpu", "fpga")  # memory of a card is asked of it when it is
 _WORD = 64  # pixels of a word of marks; made images are whole words
 _RESIDENT_IMAGES, _RESIDENT_BYTES = 32, 1 << 20  # of a stack that a resident kernel may read where it lies
 _RESIDENT_STEPS = 8  # behind the conversion
+_COUNTED_PIXEL_BYTES, _COUNTED_PIXELS, _COUNTED_BYTES = 2, 64, 64 << 20  # src/rashpa/kernel/rings/counted_rings.hpp
+_COUNTED_BINS_BYTES = 64 * 4  # of a ring, there
 
 
 def device_memory(
-    section: Buffer, width: int, height: int, pixel: str, device: UnitDevice, ring: Literal["host", "device"] = "host"
+    section: Buffer,
+    width: int,
+    height: int,
+    pixel: str,
+    device: UnitDevice,
+    ring: Literal["host", "device"] = "host",
+    beam: tuple[float, float] | None = None,
 ) -> dict[str, int]:
     """Return the bytes of a buffer on the device, by purpose: of its pipeline, and of its ring where that lies there; nothing for memory that is the
     machine's own. The result leaves out parts that do not grow with images, some megabytes at most, and the driver's own memory; of modules with gaps, it
-    leaves out the gaps. Of devices that split images, it is that of the largest strip."""
+    leaves out the gaps. Of devices that split images, it is that of the largest strip. `beam`: meets the image there, in pixels from its corner; None: in
+    its middle. Rings of a geometry from a file are counted as if the image were flat."""
     steps = plan_pipeline(section.kernel, pixel)
     if device.unified or not steps.steps or section.unit in _WITHOUT_DEVICES:
         return {}
@@ -43,6 +54,7 @@ def device_memory(
         "marks": in_flight * whole // 8 if any(step.marks_for for step in steps.steps) else 0,
         "calibration and tables": int(pixels * sum(_declared(section, steps, "run"))),
         "work on images": int(in_flight * pixels * sum(_declared(section, steps, "image"))),
+        "rings and peaks": int(in_flight * sum(_of_rings_and_peaks(section, steps, (width, height), beam))),
         "parts of windows": int(pixels * sum(_parts(section, steps))),
     }
     if chunks.on_device(section, steps) and not resident:
@@ -82,7 +94,8 @@ def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[Un
 def memory_on_device(plan: Plan, buffer: PlannedBuffer, device: UnitDevice) -> dict[str, int]:
     """Return the bytes that the buffer takes there, by purpose."""
     ring: Literal["host", "device"] = "device" if plan.receiver(buffer.receiver).memory == "device" else "host"
-    return device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device, ring)
+    pixel = plan.file.detector.pixel
+    return device_memory(buffer.section, buffer.width, buffer.height, pixel, device, ring, beam_center(plan, buffer))
 
 
 def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:
@@ -136,8 +149,38 @@ def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
     for kernel, step in zip(section.kernel, steps.steps, strict=True):
         spared = of == "image" and (step.rides_on or step.marked_by)
         for cost in () if spared else step.kernel.device:
-            if cost.of == of and cost.unit in ("", section.unit) and _chosen(kernel, cost.when):
+            if cost.of == of and not cost.each and cost.unit in ("", section.unit) and _chosen(kernel, cost.when):
                 yield cost.bytes
+
+
+def _of_rings_and_peaks(
+    section: Buffer, steps: Pipeline, size: tuple[int, int], beam: tuple[float, float] | None
+) -> Iterator[float]:
+    """Yield bytes of an image that the kernels declare for the unit by other numbers than that of its pixels."""
+    width, height = size
+    for kernel, step in zip(section.kernel, steps.steps, strict=True):
+        for cost in step.kernel.device:
+            if not cost.each or cost.unit not in ("", section.unit) or not _chosen(kernel, cost.when):
+                continue
+            values = parameters_of(kernel)
+            number = _rings(values, size, beam) if cost.each == "ring" else int(values[cost.each])
+            counted = (
+                PIXEL_BYTES[step.takes] <= _COUNTED_PIXEL_BYTES
+                and number * _COUNTED_PIXELS <= width * height
+                and section.stack * number * _COUNTED_BINS_BYTES <= _COUNTED_BYTES
+            )
+            if counted or not cost.counted:
+                yield cost.bytes * number
+
+
+def _rings(values: dict[str, Any], size: tuple[int, int], beam: tuple[float, float] | None) -> int:
+    """Return the number of rings, a pixel wide, from the beam to the farthest pixel that the kernel looks at."""
+    middle = beam or (size[0] / 2, size[1] / 2)
+    given = [values.get(key) for key in ("beam_x", "beam_y")]
+    x, y = (one if one is not None else other for one, other in zip(given, middle, strict=True))
+    farthest = math.hypot(max(x, size[0] - 1 - x), max(y, size[1] - 1 - y))
+    largest = values.get("max_radius") or math.inf
+    return round(min(farthest, largest)) + 1
 
 
 def _chosen(kernel: Kernel, name: str) -> bool:

@@ -79,12 +79,15 @@ class Port:
 @dataclass(frozen=True)
 class DeviceCost:
     """Describes memory on an accelerator, in bytes a pixel of the images that a kernel sees: once, or for each image that the device has at a time. `unit`:
-    takes the memory, empty: each but cpu; `when`: a parameter with another value than its default."""
+    takes the memory, empty: each but cpu; `when`: a parameter with another value than its default; `each`: has these bytes in place of a pixel, "ring": a
+    ring around the beam, else as many as the parameter says; `counted`: only where values are counted by ring."""
 
     bytes: float
     of: Literal["run", "image"]
     unit: str = ""
     when: str = ""
+    each: str = ""
+    counted: bool = False
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,10 @@ std::string json_of(const Input& input) {
 }
 
 std::string json_of(const DeviceCost& cost) {
-  return fmt::format(R"({{"bytes": {}, "of": "{}", "unit": {}, "when": {}}})", cost.bytes,
-                     cost.of == DeviceCost::Of::run ? "run" : "image", in_quotes(cost.unit), in_quotes(cost.when));
+  const std::string each = cost.each.empty() ? "" : fmt::format(R"(, "each": {})", in_quotes(cost.each));
+  return fmt::format(R"({{"bytes": {}, "of": "{}", "unit": {}, "when": {}{}{}}})", cost.bytes,
+                     cost.of == DeviceCost::Of::run ? "run" : "image", in_quotes(cost.unit), in_quotes(cost.when), each,
+                     cost.counted ? R"(, "counted": true)" : "");
 }
 
 }  // namespace

@@ -52,10 +52,13 @@ enum class Tap : std::uint8_t {
 
 /// Memory that a step takes on an accelerator. A test holds it against what is taken.
 struct DeviceCost {
-  double bytes = 0;                                          ///< a pixel of the images that it sees
+  double bytes = 0;                                          ///< for each `each` of the images that it sees
   enum class Of : std::uint8_t { run, image } of = Of::run;  ///< once, or for each image that the device has at a time
-  std::string unit{};                                        ///< that takes it; empty: each but cpu
-  std::string when{};  ///< a parameter: only where it is not what it is by default
+  std::string
+      each{};  ///< empty: a pixel; "ring": one around the beam, a pixel wide; else as many as this parameter says
+  bool counted = false;  ///< only where values are counted by ring (rings/counted_rings.hpp)
+  std::string unit{};    ///< that takes it; empty: each but cpu
+  std::string when{};    ///< a parameter: only where it is not what it is by default
 };
 
 struct Declaration {

@@ -11,7 +11,9 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
 #include "rashpa/kernel/peaks/peaks_pass.hpp"
+#include "rashpa/kernel/rings/counted_rings.hpp"
 #include "rashpa/kernel/rings/pixel_geometry.hpp"
+#include "rashpa/kernel/rings/ring_limits.hpp"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
 #ifdef RASHPA_HAVE_CUDA
@@ -57,7 +59,13 @@ const Declaration& declared() {
       .inputs = {radius_input(), panels_input()},
       .units = {"cpu", "opencl", "cuda"},
       .scratch_bytes = 15,
-      .device = {{.bytes = 6}, {.bytes = 4, .unit = "cuda"}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
+      .device = {
+          {.bytes = 6},
+          {.bytes = 4, .unit = "cuda"},
+          {.bytes = 0.125, .of = DeviceCost::Of::image},
+          {.bytes = sizeof(RingLimit) + sizeof(float), .of = DeviceCost::Of::image, .each = "bins"},
+          {.bytes = kCountedRingBytes, .of = DeviceCost::Of::image, .each = "bins", .counted = true, .unit = "cuda"},
+          {.bytes = kPeakBytesOnCuda, .of = DeviceCost::Of::image, .each = "max_peaks", .unit = "cuda"}}};
   return declaration;
 }
 

@@ -12,7 +12,9 @@
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
 #include "rashpa/kernel/peaks/peaks_pass.hpp"
 #include "rashpa/kernel/rings/beam_parameters.hpp"
+#include "rashpa/kernel/rings/counted_rings.hpp"
 #include "rashpa/kernel/rings/pixel_geometry.hpp"
+#include "rashpa/kernel/rings/ring_limits.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/peakfinder8/peakfinder8_cuda.hpp"
 #endif
@@ -77,7 +79,13 @@ const Declaration& declared() {
       .inputs = {radius_input(), panels_input()},
       .units = {"cpu", "opencl", "cuda"},
       .scratch_bytes = 16,
-      .device = {{.bytes = 6}, {.bytes = 2, .unit = "cuda"}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
+      .device = {
+          {.bytes = 6},
+          {.bytes = 2, .unit = "cuda"},
+          {.bytes = 0.125, .of = DeviceCost::Of::image},
+          {.bytes = sizeof(RingLimit), .of = DeviceCost::Of::image, .each = "ring"},
+          {.bytes = kCountedRingBytes, .of = DeviceCost::Of::image, .each = "ring", .counted = true, .unit = "cuda"},
+          {.bytes = kPeakBytesOnCuda, .of = DeviceCost::Of::image, .each = "max_peaks", .unit = "cuda"}}};
   return declaration;
 }
 

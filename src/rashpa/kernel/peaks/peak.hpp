@@ -16,4 +16,7 @@ struct Peak {
   friend bool operator==(const Peak&, const Peak&) = default;
 };
 
+/// Bytes of a CUDA device for each peak that an image may have: its place in the order, itself, and its intensity.
+inline constexpr double kPeakBytesOnCuda = sizeof(std::uint64_t) + sizeof(Peak) + sizeof(double);
+
 }  // namespace rashpa::kernel

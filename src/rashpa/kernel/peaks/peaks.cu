@@ -58,6 +58,8 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
+static_assert(sizeof(PeakEntry) + sizeof(double) == kPeakBytesOnCuda);
+
 PeakTable::PeakTable(std::string kernel, const Setup& setup, std::uint32_t most)
     : kernel_(std::move(kernel)),
       places_(setup.places),

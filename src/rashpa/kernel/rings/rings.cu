@@ -198,13 +198,8 @@ std::vector<std::uint16_t> lowest_of(const Rings& rings, const Shape& shape) {
   return lowest;
 }
 
-/// Returns true when values are counted per ring: pixels have few values, and counters need no more than their share of
-/// memory.
 bool counts(const Rings& rings, const Setup& setup) {
-  constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
-  const bool narrow = with_type(setup.in.type, []<typename T>(T) { return kNarrow<T>; });
-  return setup.in.type != PixelType::f32 && narrow && rings.count() <= setup.shape.pixels() / 64 &&
-         std::size_t{setup.stack} * rings.count() * kRingBins * sizeof(std::uint32_t) <= kMostBytes;
+  return counts_rings(pixel_bytes(setup.in.type), setup.shape.pixels(), rings.count(), setup.stack);
 }
 
 std::vector<std::uint32_t> order_of(const Rings& rings) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "rashpa/kernel/device/early_launch.cuh"
+#include "rashpa/kernel/rings/counted_rings.hpp"
 #include "rashpa/kernel/rings/rings_cuda.hpp"
 #include "rashpa/kernel/rings/rings_device.cuh"
 
@@ -17,8 +18,6 @@ namespace rashpa::kernel::cuda {
 inline constexpr unsigned kCountThreads = 256;
 inline constexpr std::uint32_t kTileSide = 64;      // pixels
 inline constexpr std::uint32_t kTileRings = 96;     // of a tile that are counted in shared memory: its diagonal
-inline constexpr std::uint32_t kRingBins = 64;      // values of a ring that have a bin
-inline constexpr std::uint32_t kRingOthers = 32;    // values of a ring that have none, and are listed
 inline constexpr std::uint32_t kTileOthers = 16;    // of a ring in a tile
 inline constexpr std::int32_t kLeastOfSigned = -8;  // value of the first bin, where pixels may be negative
 

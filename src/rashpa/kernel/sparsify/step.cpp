@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/kernel/rings/counted_rings.hpp"
 #include "rashpa/kernel/rings/pixel_geometry.hpp"
+#include "rashpa/kernel/rings/ring_limits.hpp"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
@@ -58,7 +60,12 @@ const Declaration& declared() {
       .inputs = {radius_input()},
       .units = {"cpu", "opencl", "cuda"},
       .scratch_bytes = 11,
-      .device = {{.bytes = 6}, {.bytes = 4, .unit = "cuda"}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
+      .device = {
+          {.bytes = 6},
+          {.bytes = 4, .unit = "cuda"},
+          {.bytes = 0.125, .of = DeviceCost::Of::image},
+          {.bytes = sizeof(RingLimit) + sizeof(float), .of = DeviceCost::Of::image, .each = "bins"},
+          {.bytes = kCountedRingBytes, .of = DeviceCost::Of::image, .each = "bins", .counted = true, .unit = "cuda"}}};
   return declaration;
 }
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Describes when unit cuda counts the values of an image by ring, and the memory that it takes for them.
+#include <cstddef>
+#include <cstdint>
+
+namespace rashpa::kernel {
+
+inline constexpr std::uint32_t kRingBins = 64;    ///< values of a ring that have a bin
+inline constexpr std::uint32_t kRingOthers = 32;  ///< values of a ring that have none, and are listed
+/// Bytes for each ring of an image: bins, values without a bin and their number.
+inline constexpr double kCountedRingBytes = (kRingBins + kRingOthers + 1) * sizeof(std::uint32_t);
+
+/// Says whether images are counted: pixels that have few values, not so many rings that counters are more than pixels,
+/// and not more than 64 MiB of counters for a stack. Python's device_memory.py says the same.
+constexpr bool counts_rings(std::size_t pixel_bytes, std::size_t pixels, std::size_t rings,
+                            std::size_t stack) noexcept {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
+  return pixel_bytes <= 2 && rings <= pixels / 64 && stack * rings * kRingBins * sizeof(std::uint32_t) <= kMostBytes;
+}
+
+}  // namespace rashpa::kernel
