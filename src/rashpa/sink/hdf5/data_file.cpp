@@ -71,9 +71,9 @@ h5::Handle open_afresh(const std::filesystem::path& path) {
   h5::check(H5Pset_fapl_log(access.get(), nullptr, 0, 0), "choose the driver");
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
   const hid_t closed = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
-  if (closed >= 0) return {closed, H5Fclose, "open " + path.string()};
+  if (closed >= 0) return {closed, H5Fclose, "open ", path.native()};
   if (h5::was_refused()) h5::fail("open " + path.string());
-  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.get()), H5Fclose, "open " + path.string()};
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.get()), H5Fclose, "open ", path.native()};
 }
 
 bool is_there(const std::filesystem::path& path) {

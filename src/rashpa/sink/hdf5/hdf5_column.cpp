@@ -45,7 +45,7 @@ Column::Column(hid_t parent, const std::string& name, hid_t type, std::size_t va
   }
   const Handle space(H5Screate_simple(rank, shape_.data(), most.data()), H5Sclose, "create a data space");
   set_ = Handle(H5Dcreate2(parent, name.c_str(), type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                H5Dclose, "create " + name);
+                H5Dclose, "create ", name);
 }
 
 void Column::append(const void* values, std::size_t count) {
@@ -63,7 +63,7 @@ void Column::append(const void* values, std::size_t count) {
 
 void Column::set_length(std::uint64_t elements) {
   shape_[0] = elements;
-  check(H5Dset_extent(set_.get(), shape_.data()), "set the length of " + name_);
+  check(H5Dset_extent(set_.get(), shape_.data()), "set the length of ", name_);
 }
 
 void Column::write_chunk() {
@@ -71,7 +71,7 @@ void Column::write_chunk() {
   std::span<const std::byte> bytes = chunk_;
   if (compressor_) bytes = {compressed_.data(), compressor_->compress(chunk_, compressed_)};
   const hsize_t offset[3] = {chunks_ * chunk_elements_, 0, 0};  // of as many as the dataset has dimensions
-  check(H5Dwrite_chunk(set_.get(), H5P_DEFAULT, 0, offset, bytes.size(), bytes.data()), "write " + name_);
+  check(H5Dwrite_chunk(set_.get(), H5P_DEFAULT, 0, offset, bytes.size(), bytes.data()), "write ", name_);
   bytes_stored_ += bytes.size();
   if (filled_ == chunk_elements_) {
     chunks_ += 1;

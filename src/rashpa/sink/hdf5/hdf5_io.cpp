@@ -58,8 +58,8 @@ std::vector<const char*> pointers(std::span<const std::string> values) {
 
 }  // namespace
 
-Handle::Handle(hid_t id, Close closer, std::string_view what) : id_(id), close_(closer) {
-  if (id < 0) fail(what);
+Handle::Handle(hid_t id, Close closer, std::string_view what, std::string_view name) : id_(id), close_(closer) {
+  if (id < 0) fail(what, name);
 }
 Handle::Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
 Handle& Handle::operator=(Handle&& other) noexcept {
@@ -85,12 +85,12 @@ void silence() {
   silent = true;
 }
 
-void check(herr_t status, std::string_view what) {
-  if (status < 0) fail(what);
+void check(herr_t status, std::string_view what, std::string_view name) {
+  if (status < 0) fail(what, name);
 }
 
-void fail(std::string_view what) {
-  const std::string text = "hdf5: cannot " + std::string(what) + ": " + last_error();
+void fail(std::string_view what, std::string_view name) {
+  const std::string text = "hdf5: cannot " + std::string(what) + std::string(name) + ": " + last_error();
   if (was_refused()) throw RefusedError(text);
   throw FileError(text);
 }
@@ -130,13 +130,13 @@ template <> hid_t native<double>() { return H5T_NATIVE_DOUBLE; }
 
 Handle open_group(hid_t parent, const std::string& path) {
   const Handle access = inside(H5P_GROUP_ACCESS);
-  return {H5Gopen2(parent, path.c_str(), access.get()), H5Gclose, "open " + path};
+  return {H5Gopen2(parent, path.c_str(), access.get()), H5Gclose, "open ", path};
 }
 
 Handle open_dataset(hid_t parent, const std::string& path) {
   const Handle access = inside(H5P_DATASET_ACCESS);
-  Handle set(H5Dopen2(parent, path.c_str(), access.get()), H5Dclose, "open " + path);
-  const Handle properties(H5Dget_create_plist(set.get()), H5Pclose, "look at " + path);
+  Handle set(H5Dopen2(parent, path.c_str(), access.get()), H5Dclose, "open ", path);
+  const Handle properties(H5Dget_create_plist(set.get()), H5Pclose, "look at ", path);
   if (H5Pget_layout(properties.get()) == H5D_VIRTUAL || H5Pget_external_count(properties.get()) != 0) {
     throw FileError("hdf5: cannot open " + path + ": its values lie in other files");
   }
@@ -153,13 +153,12 @@ Handle space_of_axes(hid_t dataset, int axes) {
 
 Handle open_object(hid_t parent, const std::string& path) {
   const Handle access = inside(H5P_LINK_ACCESS);
-  return {H5Oopen(parent, path.c_str(), access.get()), H5Oclose, "open " + path};
+  return {H5Oopen(parent, path.c_str(), access.get()), H5Oclose, "open ", path};
 }
 
 Handle group(hid_t parent, const std::string& name, std::string_view nx_class) {
   const Handle access = inside(H5P_GROUP_ACCESS);
-  Handle out(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, access.get()), H5Gclose,
-             "create group " + name);
+  Handle out(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, access.get()), H5Gclose, "create group ", name);
   if (!nx_class.empty()) text_attribute(out.get(), "NX_class", nx_class);
   return out;
 }
@@ -168,31 +167,31 @@ void text(hid_t parent, const std::string& name, std::string_view value) {
   const Handle type = text_type();
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "create a data space");
   const Handle set(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                   H5Dclose, "create " + name);
+                   H5Dclose, "create ", name);
   const std::string copy(value);
   const char* const bytes = copy.c_str();
-  check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &bytes), "write " + name);
+  check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &bytes), "write ", name);
 }
 
 void text_attribute(hid_t object, const std::string& name, std::string_view value) {
   const Handle type = text_type();
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "create a data space");
   const Handle out(H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                   "create attribute " + name);
+                   "create attribute ", name);
   const std::string copy(value);
   const char* const bytes = copy.c_str();
-  check(H5Awrite(out.get(), type.get(), &bytes), "write attribute " + name);
+  check(H5Awrite(out.get(), type.get(), &bytes), "write attribute ", name);
 }
 
 std::string read_text_attribute(hid_t parent, const std::string& object, const std::string& name) {
   const Handle of = open_object(parent, object);
   if (H5Aexists(of.get(), name.c_str()) <= 0) return {};
-  const Handle from(H5Aopen(of.get(), name.c_str(), H5P_DEFAULT), H5Aclose, "open attribute " + name);
-  const Handle stored(H5Aget_type(from.get()), H5Tclose, "look at attribute " + name);
+  const Handle from(H5Aopen(of.get(), name.c_str(), H5P_DEFAULT), H5Aclose, "open attribute ", name);
+  const Handle stored(H5Aget_type(from.get()), H5Tclose, "look at attribute ", name);
   if (H5Tis_variable_str(stored.get()) <= 0) return {};
   const Handle type = text_type();
   char* bytes = nullptr;
-  check(H5Aread(from.get(), type.get(), &bytes), "read attribute " + name);
+  check(H5Aread(from.get(), type.get(), &bytes), "read attribute ", name);
   std::string value(bytes != nullptr ? bytes : "");
   H5free_memory(bytes);
   return value;
@@ -201,12 +200,12 @@ std::string read_text_attribute(hid_t parent, const std::string& object, const s
 std::string read_text(hid_t parent, const std::string& name) {
   if (H5Lexists(parent, name.c_str(), H5P_DEFAULT) <= 0) return {};
   const Handle from = open_dataset(parent, name);
-  const Handle stored(H5Dget_type(from.get()), H5Tclose, "look at " + name);
-  const Handle space(H5Dget_space(from.get()), H5Sclose, "look at " + name);
+  const Handle stored(H5Dget_type(from.get()), H5Tclose, "look at ", name);
+  const Handle space(H5Dget_space(from.get()), H5Sclose, "look at ", name);
   if (H5Tis_variable_str(stored.get()) <= 0 || H5Sget_simple_extent_npoints(space.get()) != 1) return {};
   const Handle type = text_type();
   char* bytes = nullptr;
-  check(H5Dread(from.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &bytes), "read " + name);
+  check(H5Dread(from.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &bytes), "read ", name);
   std::string value(bytes != nullptr ? bytes : "");
   H5free_memory(bytes);
   return value;
@@ -218,8 +217,8 @@ void texts_attribute(hid_t object, const std::string& name, std::span<const std:
   const hsize_t size = values.size();
   const Handle space = space_of({&size, 1});
   const Handle out(H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                   "create attribute " + name);
-  check(H5Awrite(out.get(), type.get(), pointers(values).data()), "write attribute " + name);
+                   "create attribute ", name);
+  check(H5Awrite(out.get(), type.get(), pointers(values).data()), "write attribute ", name);
 }
 
 void texts(hid_t parent, const std::string& name, std::span<const std::string> values) {
@@ -227,9 +226,9 @@ void texts(hid_t parent, const std::string& name, std::span<const std::string> v
   const hsize_t size = values.size();
   const Handle space = space_of({&size, 1});
   const Handle set(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                   H5Dclose, "create " + name);
+                   H5Dclose, "create ", name);
   if (!values.empty()) {
-    check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers(values).data()), "write " + name);
+    check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers(values).data()), "write ", name);
   }
 }
 
@@ -239,16 +238,16 @@ void attribute(hid_t object, const std::string& name, std::span<const T> values)
   const Handle space =
       size == 1 ? Handle(H5Screate(H5S_SCALAR), H5Sclose, "create a data space") : space_of({&size, 1});
   const Handle out(H5Acreate2(object, name.c_str(), native<T>(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                   "create attribute " + name);
-  check(H5Awrite(out.get(), native<T>(), values.data()), "write attribute " + name);
+                   "create attribute ", name);
+  check(H5Awrite(out.get(), native<T>(), values.data()), "write attribute ", name);
 }
 
 template <typename T>
 Handle scalar(hid_t parent, const std::string& name, T value, std::string_view units) {
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "create a data space");
   Handle set(H5Dcreate2(parent, name.c_str(), native<T>(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-             H5Dclose, "create " + name);
-  check(H5Dwrite(set.get(), native<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), "write " + name);
+             H5Dclose, "create ", name);
+  check(H5Dwrite(set.get(), native<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), "write ", name);
   if (!units.empty()) text_attribute(set.get(), "units", units);
   return set;
 }
@@ -259,9 +258,9 @@ Handle array(hid_t parent, const std::string& name, std::span<const T> values, s
       shape.size() != 0 ? std::vector<hsize_t>(shape) : std::vector<hsize_t>{values.size()};
   const Handle space = space_of(dimensions);
   Handle set(H5Dcreate2(parent, name.c_str(), native<T>(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-             H5Dclose, "create " + name);
+             H5Dclose, "create ", name);
   if (!values.empty()) {
-    check(H5Dwrite(set.get(), native<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write " + name);
+    check(H5Dwrite(set.get(), native<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write ", name);
   }
   return set;
 }

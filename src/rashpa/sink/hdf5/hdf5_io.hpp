@@ -18,9 +18,9 @@ class Handle {
  public:
   using Close = herr_t (*)(hid_t);
   Handle() = default;
-  /// Throws FileError "hdf5: cannot <what>: <the library's reason>" when `id` is negative; RefusedError when the system
-  /// has refused.
-  Handle(hid_t id, Close closer, std::string_view what);
+  /// Throws FileError "hdf5: cannot <what><name>: <the library's reason>" when `id` is negative; RefusedError when the
+  /// system has refused. In two parts, since a caller that joins them may find no memory while nobody owns `id`.
+  Handle(hid_t id, Close closer, std::string_view what, std::string_view name = {});
   Handle(Handle&& other) noexcept;
   Handle& operator=(Handle&& other) noexcept;
   Handle(const Handle&) = delete;
@@ -42,9 +42,9 @@ void silence();
 /// Several threads of a receiver are in the library at once. Throws ResourceError when it was built without locks.
 void need_locks();
 /// Throws FileError when `status` is negative, as Handle does.
-void check(herr_t status, std::string_view what);
+void check(herr_t status, std::string_view what, std::string_view name = {});
 /// Throws as Handle does.
-[[noreturn]] void fail(std::string_view what);
+[[noreturn]] void fail(std::string_view what, std::string_view name = {});
 /// Returns true when the last error of the library on this thread is a refusal of the system.
 bool was_refused();
 /// The innermost reason that the library gives for its last error on this thread.

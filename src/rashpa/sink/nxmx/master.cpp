@@ -92,7 +92,7 @@ void refer_to_dense(hid_t file, hid_t entry, hid_t data, const fs::path& prefix,
     const std::string link = fmt::format("data_{:06}", part.file);
     h5::check(H5Lcreate_external(name_of_data(prefix, part.file).c_str(), "/entry/data/data", files.get(), link.c_str(),
                                  H5P_DEFAULT, H5P_DEFAULT),
-              "link " + link);
+              "link ", link);
   }
   const h5::Handle view = h5::open_group(file, "view/data");
   const std::string units = h5::read_text_attribute(entry, "rashpa", "pixel_units");
@@ -110,7 +110,7 @@ void refer_to_sparse(hid_t data, const fs::path& prefix, const MasterContents& c
   for (const char* name : {"index", "intensity"}) {
     const std::string path = std::string("/entry/data/") + name;
     h5::check(H5Lcreate_external(name_of_data(prefix, 1).c_str(), path.c_str(), data, name, H5P_DEFAULT, H5P_DEFAULT),
-              std::string("link ") + name);
+              "link ", name);
   }
   h5::Column ptr = h5::column<std::uint64_t>(data, "frame_ptr", kRows);
   const std::uint64_t none = 0;
@@ -157,7 +157,7 @@ std::string end_time_of(hid_t entry, const MasterContents& contents) {
 }
 
 void write_contents(const fs::path& path, const fs::path& prefix, const MasterContents& contents, Peaks peaks) {
-  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open " + path.string());
+  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open ", path.native());
   {
     const h5::Handle entry = h5::open_group(file.get(), "entry");
     const h5::Handle data = h5::open_group(entry.get(), "data");
@@ -193,7 +193,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
                      end_time_of(entry.get(), contents));
     write_books(entry.get(), contents.books, contents.unknown);
   }
-  h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "write " + path.string());
+  h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "write ", path.native());
   if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
 }
 
@@ -242,8 +242,7 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
   const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
   // Readers wait for close(), where the file system knows locks.
   h5::check(H5Pset_file_locking(access.get(), true, true), "choose file locks");
-  h5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose,
-                  "create " + path.string());
+  h5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose, "create ", path.native());
   try {
     fill_master(config, file.get());
   } catch (const FileError& error) {

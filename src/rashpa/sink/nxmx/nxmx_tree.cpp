@@ -39,7 +39,7 @@ void axis(const h5::Handle& set, std::array<double, 3> vector, std::array<double
 void link(hid_t group, const char* name, const std::string& path) {
   const h5::Handle set = h5::open_object(group, path);
   if (H5Aexists(set.get(), "target") == 0) h5::text_attribute(set.get(), "target", path);
-  h5::check(H5Lcreate_soft(path.c_str(), group, name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
+  h5::check(H5Lcreate_soft(path.c_str(), group, name, H5P_DEFAULT, H5P_DEFAULT), "link ", name);
 }
 
 /// The whole image as seen along the beam from the sample: columns run towards −x, rows towards

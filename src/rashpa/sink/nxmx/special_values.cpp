@@ -60,7 +60,7 @@ void write_special_values(hid_t parent, std::span<const SpecialValue> special) {
 }
 
 std::vector<SpecialValue> read_special_values(const std::filesystem::path& master) {
-  const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open " + master.string());
+  const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open ", master.native());
   const h5::Handle rashpa = h5::open_group(file.get(), "/entry/rashpa");
   if (H5Lexists(rashpa.get(), kGroup, H5P_DEFAULT) <= 0) return {};
   const h5::Handle group = h5::open_group(rashpa.get(), kGroup);

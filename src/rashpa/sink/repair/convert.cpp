@@ -155,7 +155,7 @@ class Mover {
 
 /// Returns when the run ended, as its complete master says; empty when it does not.
 std::string end_of(const fs::path& master) {
-  const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open " + master.string());
+  const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open ", master.native());
   return h5::read_text(h5::open_group(file.get(), "entry").get(), "end_time");
 }
 

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_complete(const fs::path& master) try {
-  const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open " + master.string());
+  const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open ", master.native());
   const h5::Handle group = h5::open_group(file.get(), "/entry/rashpa");
   return H5Lexists(group.get(), "books", H5P_DEFAULT) > 0;
 } catch (const RefusedError&) {

@@ -47,7 +47,7 @@ h5::Handle growing(hid_t group, const std::string& name, hid_t type, std::vector
   }
   const h5::Handle space(H5Screate_simple(rank, extent.data(), most.data()), H5Sclose, "create a data space");
   return {H5Dcreate2(group, name.c_str(), type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Dclose,
-          "create " + name};
+          "create ", name};
 }
 
 /// Adds a quantity to the sum of a window, in any order.
@@ -130,7 +130,7 @@ void AccumulationStore::make(hid_t file) {
 void AccumulationStore::make_room(Group& group, const Accumulation& facts, hsize_t windows) {
   const std::vector<hsize_t> extent = extent_of(facts, windows);
   for (const h5::Handle& set : group.quantities)
-    h5::check(H5Dset_extent(set.get(), extent.data()), "extend " + facts.name);
+    h5::check(H5Dset_extent(set.get(), extent.data()), "extend ", facts.name);
 }
 
 void AccumulationStore::append(const Accumulation& facts, Group& group, const AccumulatedView& window) {
@@ -148,12 +148,12 @@ void AccumulationStore::append(const Accumulation& facts, Group& group, const Ac
               "write " + facts.name + " " + facts.quantities[q].name);
     bytes_stored_ += bytes;
   }
-  for (const h5::Handle& set : group.quantities) h5::check(H5Dflush(set.get()), "flush " + facts.name);
+  for (const h5::Handle& set : group.quantities) h5::check(H5Dflush(set.get()), "flush ", facts.name);
   // Last: the windows that they count are there.
   std::array<std::uint64_t, kFacts.size()> values{window.window, window.first, window.end, window.images};
   values.back() = sum_with(sum, "", std::as_bytes(std::span(values).first(kFacts.size() - 1)));
   for (std::size_t f = 0; f < kFacts.size(); ++f) write_one(group.facts[f].get(), group.windows, values[f]);
-  for (const h5::Handle& set : group.facts) h5::check(H5Dflush(set.get()), "flush " + facts.name);
+  for (const h5::Handle& set : group.facts) h5::check(H5Dflush(set.get()), "flush ", facts.name);
   group.windows += 1;
 }
 
@@ -291,7 +291,7 @@ void keep_proven(hid_t group) {
 void keep_proven_windows(const std::filesystem::path& path) {
   const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
-  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "open " + path.string());
+  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "open ", path.native());
   {
     const h5::Handle all = h5::open_group(file.get(), "/entry/accumulated");
     for (const std::string& name : names_in(all.get())) keep_proven(h5::open_group(all.get(), name).get());

@@ -287,7 +287,7 @@ void DenseStore::correct_number(std::size_t number, std::uint64_t images, std::s
   const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
   const std::string name = name_of(number);
-  h5::Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen " + name);
+  h5::Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen ", name);
   {
     const h5::Handle set = h5::open_dataset(file.get(), kImages);
     const h5::Handle attribute(H5Aopen(set.get(), "image_nr_high", H5P_DEFAULT), H5Aclose, "open image_nr_high");

@@ -62,7 +62,7 @@ void write_padded(hid_t group, const Name& name, hid_t column, const std::vector
   const h5::Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose, "create a data space");
   const h5::Handle set(
       H5Dcreate2(group, name.dataset, H5T_NATIVE_FLOAT, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-      H5Dclose, std::string("create ") + name.dataset);
+      H5Dclose, "create ", name.dataset);
   const h5::Handle source = h5::space_of_axes(column, 1);
   std::vector<float> values(most);
   for (hsize_t image = 0; image < images.size(); ++image) {
@@ -73,8 +73,8 @@ void write_padded(hid_t group, const Name& name, hid_t column, const std::vector
     h5::check(H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, &rows.first, nullptr, &rows.count, nullptr), "select");
     h5::check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr), "select");
     h5::check(H5Dread(column, H5T_NATIVE_FLOAT, memory.get(), source.get(), H5P_DEFAULT, values.data()), "read peaks");
-    h5::check(H5Dwrite(set.get(), H5T_NATIVE_FLOAT, memory.get(), space.get(), H5P_DEFAULT, values.data()),
-              std::string("write ") + name.dataset);
+    h5::check(H5Dwrite(set.get(), H5T_NATIVE_FLOAT, memory.get(), space.get(), H5P_DEFAULT, values.data()), "write ",
+              name.dataset);
   }
 }
 

@@ -274,7 +274,7 @@ void refer_to_tables(hid_t rashpa, const std::filesystem::path& prefix, const Fr
       names.push_back(column.name);
       h5::check(H5Lcreate_external(file.c_str(), path_of(tables[t], column).c_str(), group.get(), column.name.c_str(),
                                    H5P_DEFAULT, H5P_DEFAULT),
-                "link " + column.name);
+                "link ", column.name);
     }
     h5::texts_attribute(group.get(), "columns", names);
     h5::attribute<std::uint32_t>(group.get(), "capacity", {&tables[t].capacity, 1});
@@ -349,7 +349,7 @@ void refer_to_profile(hid_t group, const std::string& file, const Profile& profi
     axes.push_back(axis.name);
     h5::check(H5Lcreate_external(file.c_str(), path_of(profile, axis.name).c_str(), group, axis.name.c_str(),
                                  H5P_DEFAULT, H5P_DEFAULT),
-              "link " + axis.name);
+              "link ", axis.name);
   }
   h5::check(H5Lcreate_soft("/entry/data/frame_number", group, "frame_number", H5P_DEFAULT, H5P_DEFAULT),
             "link frame_number");
@@ -366,7 +366,7 @@ void make_subentry(hid_t entry, const Profile& profile) {
   const auto link = [&](const std::string& from, const char* name) {
     const h5::Handle there = h5::open_object(entry, from);
     if (H5Aexists(there.get(), "target") == 0) h5::text_attribute(there.get(), "target", from);
-    h5::check(H5Lcreate_soft(from.c_str(), sub.get(), name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
+    h5::check(H5Lcreate_soft(from.c_str(), sub.get(), name, H5P_DEFAULT, H5P_DEFAULT), "link ", name);
   };
   link("/entry/rashpa/profiles/" + profile.name, "data");
   link("/entry/instrument", "instrument");
