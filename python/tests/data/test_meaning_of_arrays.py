@@ -319,7 +319,7 @@ def test_special_values_are_those_of_a_detector() -> None:
         ("int16", "maximum", "masked: int16 pixels cannot be masked so"),
         ("float32", "minimum", "masked: float32 pixels cannot be masked so"),
         ("uint16", "not_a_number", "masked: uint16 pixels cannot be masked so"),
-        ("uint16", "nonsense", "no way to be masked 'nonsense'; choose one of delivered, none, maximum"),
+        ("uint16", "nonsense", "there is no masking 'nonsense'; choose one of delivered, none, maximum"),
     ],
 )
 def test_what_a_type_cannot_say_is_refused(pixel: str, masked: str, text: str) -> None:

@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -117,6 +118,26 @@ def test_who_does_not_finish_a_request_is_sent_away(said: bytes, monkeypatch: py
             await caller.close()
 
     asyncio.run(ask())
+
+
+def test_a_node_that_stands_still_sends_nobody_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_module, "REQUEST_S", 0.5)
+
+    async def ask() -> int:
+        async with gate_of(8) as address:
+            caller = await Caller.at(address)
+            await caller.say(ASK[:-2])
+            for _ in range(5):
+                await asyncio.sleep(0)  # wait: until the node has heard it
+            time.sleep(1.0)  # noqa: ASYNC251  # wait: nothing of this process goes on
+            for _ in range(5):
+                await asyncio.sleep(0)  # wait: until what was due in that time has been done
+            await caller.say(ASK[-2:])
+            status = await caller.status()
+            await caller.close()
+            return status
+
+    assert asyncio.run(ask()) == 200
 
 
 def test_a_request_that_comes_byte_by_byte_is_timed_from_its_first(monkeypatch: pytest.MonkeyPatch) -> None:

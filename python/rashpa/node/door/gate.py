@@ -20,6 +20,7 @@ REQUEST_S = 5.0  # for TLS, and for each request from its first byte to its last
 KEEP_S = 30.0  # how long an unused connection is kept
 MOST = 64  # connections
 HEADER_BYTES = 16 << 10
+_PARTS = 5  # of that time: a process that stands still loses one of them, however long it stands
 _PAUSE_S = 0.05  # after the kernel had no file left for a connection
 
 
@@ -160,6 +161,7 @@ class Http(H11Protocol):
         self._gate = gate
         self._visitor = visitor
         self._late: asyncio.TimerHandle | None = None
+        self._parts = 0
         application = self.app
 
         async def known(scope, receive, send) -> None:  # type: ignore[no-untyped-def]
@@ -190,7 +192,15 @@ class Http(H11Protocol):
         super().connection_lost(exc)
 
     def _limit(self) -> None:
-        self._late = self.loop.call_later(REQUEST_S, self._gate.send_away, self._visitor)
+        self._parts = _PARTS
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._parts == 0:
+            self._gate.send_away(self._visitor)
+            return
+        self._parts -= 1
+        self._late = self.loop.call_later(REQUEST_S / _PARTS, self._go_on)
 
     def _end_limit(self) -> None:
         if self._late is not None:

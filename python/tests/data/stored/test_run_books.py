@@ -11,7 +11,9 @@ from rashpa.data.stored.run_books import run_books, unknown_text
 
 def run(absent: dict[int, str], unknown: int = 0, **books: int) -> Any:
     stated = {"expected": 100, "missing": 3, "accepted": 60, "vetoed": 37, "errored": 0} | books
-    return SimpleNamespace(books=stated, absent=lambda: absent, unknown=unknown, path=Path("run_master.h5"))
+    return SimpleNamespace(
+        books=stated, absent=lambda: absent, unknown=unknown, lost_windows=[], path=Path("run_master.h5")
+    )
 
 
 def test_a_whole_run_lacks_nothing_that_came() -> None:
