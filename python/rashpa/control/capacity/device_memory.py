@@ -12,7 +12,7 @@ from rashpa.control.plan import chunks
 from rashpa.control.plan.image_places import beam_center
 from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.strips import strips_of
-from rashpa.control.runfile.kernels import Kernel, declaration_of, parameters_of
+from rashpa.control.runfile.kernels import DeviceCost, Kernel, declaration_of, parameters_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES, Pipeline, Step, plan_pipeline
 from rashpa.control.runfile.run_file import Buffer
 from rashpa.control.telegrams.telegram import Capabilities, UnitDevice
@@ -146,31 +146,37 @@ def _parts(section: Buffer, steps: Pipeline) -> Iterator[float]:
 
 def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
     """Yield bytes a pixel that the kernels declare for the unit. A kernel needs no work memory for images where another step has already looked at its pixels."""
-    for kernel, step in zip(section.kernel, steps.steps, strict=True):
+    for _, step, cost in _costs(section, steps):
         spared = of == "image" and (step.rides_on or step.marked_by)
-        for cost in () if spared else step.kernel.device:
-            if cost.of == of and not cost.each and cost.unit in ("", section.unit) and _chosen(kernel, cost.when):
-                yield cost.bytes
+        if cost.of == of and not cost.each and not spared:
+            yield cost.bytes
 
 
 def _of_rings_and_peaks(
     section: Buffer, steps: Pipeline, size: tuple[int, int], beam: tuple[float, float] | None
 ) -> Iterator[float]:
     """Yield bytes of an image that the kernels declare for the unit by other numbers than that of its pixels."""
-    width, height = size
+    for kernel, step, cost in _costs(section, steps):
+        if not cost.each:
+            continue
+        values = parameters_of(kernel)
+        number = _rings(values, size, beam) if cost.each == "ring" else int(values[cost.each])
+        if not cost.counted or _counted(number, size, section.stack, PIXEL_BYTES[step.takes]):
+            yield cost.bytes * number
+
+
+def _costs(section: Buffer, steps: Pipeline) -> Iterator[tuple[Kernel, Step, DeviceCost]]:
+    """Yield what the kernels declare for the unit and with these parameters."""
     for kernel, step in zip(section.kernel, steps.steps, strict=True):
         for cost in step.kernel.device:
-            if not cost.each or cost.unit not in ("", section.unit) or not _chosen(kernel, cost.when):
-                continue
-            values = parameters_of(kernel)
-            number = _rings(values, size, beam) if cost.each == "ring" else int(values[cost.each])
-            counted = (
-                PIXEL_BYTES[step.takes] <= _COUNTED_PIXEL_BYTES
-                and number * _COUNTED_PIXELS <= width * height
-                and section.stack * number * _COUNTED_BINS_BYTES <= _COUNTED_BYTES
-            )
-            if counted or not cost.counted:
-                yield cost.bytes * number
+            if cost.unit in ("", section.unit) and _chosen(kernel, cost.when):
+                yield kernel, step, cost
+
+
+def _counted(rings: int, size: tuple[int, int], stack: int, pixel_bytes: int) -> bool:
+    """Return True when unit cuda counts values by ring: `counts_rings()` of src/rashpa/kernel/rings/counted_rings.hpp."""
+    few = rings * _COUNTED_PIXELS <= size[0] * size[1]
+    return pixel_bytes <= _COUNTED_PIXEL_BYTES and few and stack * rings * _COUNTED_BINS_BYTES <= _COUNTED_BYTES
 
 
 def _rings(values: dict[str, Any], size: tuple[int, int], beam: tuple[float, float] | None) -> int:
