@@ -13,6 +13,7 @@
 #include "chain.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
+#include "rashpa/sink/testing/read_entry.hpp"
 
 namespace {
 
@@ -48,19 +49,7 @@ namespace rashpa::chain {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <typename T>
-std::vector<T> read(const fs::path& file, const char* path, hid_t type) {
-  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  const hid_t set = H5Dopen2(f, path, H5P_DEFAULT);
-  const hid_t space = H5Dget_space(set);
-  std::vector<T> out(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-  EXPECT_TRUE(out.empty() || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0) << path;
-  H5Sclose(space);
-  H5Dclose(set);
-  H5Fclose(f);
-  return out;
-}
+using sink::read;
 
 TEST(SlowDisk, no_image_that_was_overwritten_is_stored_as_complete) {
 #ifdef __SANITIZE_THREAD__

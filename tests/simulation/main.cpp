@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "command/arguments.hpp"
 #include "play.hpp"
 #include "rashpa/sink/repair/repair.hpp"
 #include "world.hpp"
@@ -225,31 +226,20 @@ int repair(const std::string& prefix) {
   std::exit(2);
 }
 
-Wanted read(const std::vector<std::string>& arguments) {
+Wanted read(Arguments arguments) {
   Wanted wanted;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& name = arguments[i];
-    const auto value = [&]() -> const std::string& {
-      if (++i == arguments.size()) refuse(name + " needs a value");
-      return arguments[i];
-    };
-    const auto number = [&] {
-      const std::string& text = value();
-      char* end = nullptr;
-      const std::uint64_t read = std::strtoull(text.c_str(), &end, 10);
-      if (text.empty() || *end != '\0') refuse(name + ": " + text + " is no number");
-      return read;
-    };
+  while (arguments.next()) {
+    const std::string name = arguments.name();
     if (name == "--seeds") {
-      wanted.seeds = number();
+      wanted.seeds = arguments.number();
     } else if (name == "--from" || name == "--seed") {
-      wanted.first = number();
+      wanted.first = arguments.number();
     } else if (name == "--jobs") {
-      wanted.jobs = static_cast<unsigned>(std::clamp<std::uint64_t>(number(), 1, 256));
+      wanted.jobs = arguments.jobs();
     } else if (name == "--most-failures") {
-      wanted.most_failures = number();
+      wanted.most_failures = arguments.number();
     } else if (name == "--without") {
-      const std::string& text = value();
+      const std::string& text = arguments.value();
       for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
         const std::string one = text.substr(begin, end - begin);
@@ -276,7 +266,7 @@ Wanted read(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   using namespace rashpa::simulation;  // NOLINT(google-build-using-namespace)
   if (argc == 3 && std::strcmp(argv[1], "--repair") == 0) return repair(argv[2]);
-  const Wanted wanted = read({argv + 1, argv + argc});
+  const Wanted wanted = read({{argv + 1, argv + argc}, refuse});
   if (wanted.seeds > 0) return play_many(wanted);
   return wanted.shrink ? shrink(wanted) : play_one(wanted);
 }

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "command/arguments.hpp"
 #include "power/judge.hpp"
 #include "power/stored_run.hpp"
 #include "power/trace.hpp"
@@ -278,37 +279,26 @@ int play_one(const Wanted& wanted) {
   std::exit(2);
 }
 
-Wanted read(const std::vector<std::string>& arguments) {
+Wanted read(Arguments arguments) {
   Wanted wanted;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& name = arguments[i];
-    const auto value = [&]() -> const std::string& {
-      if (++i == arguments.size()) refuse(name + " needs a value");
-      return arguments[i];
-    };
-    const auto number = [&] {
-      const std::string& text = value();
-      char* end = nullptr;
-      const std::uint64_t read = std::strtoull(text.c_str(), &end, 10);
-      if (text.empty() || *end != '\0') refuse(name + ": " + text + " is no number");
-      return read;
-    };
+  while (arguments.next()) {
+    const std::string name = arguments.name();
     if (name == "--seeds") {
-      wanted.seeds = number();
+      wanted.seeds = arguments.number();
     } else if (name == "--from" || name == "--seed") {
-      wanted.first = number();
+      wanted.first = arguments.number();
     } else if (name == "--cuts") {
-      wanted.cuts = number();
+      wanted.cuts = arguments.number();
     } else if (name == "--jobs") {
-      wanted.jobs = static_cast<unsigned>(std::clamp<std::uint64_t>(number(), 1, 256));
+      wanted.jobs = arguments.jobs();
     } else if (name == "--cut") {
-      wanted.cut = number();
+      wanted.cut = arguments.number();
     } else if (name == "--draw") {
-      wanted.draw = number();
+      wanted.draw = arguments.number();
     } else if (name == "--trace") {
       wanted.trace = true;
     } else if (name == "--keep") {
-      wanted.keep = value();
+      wanted.keep = arguments.value();
     } else {
       refuse("there is no option " + name);
     }
@@ -321,6 +311,6 @@ Wanted read(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   using namespace rashpa::simulation::power;  // NOLINT(google-build-using-namespace)
-  const Wanted wanted = read({argv + 1, argv + argc});
+  const Wanted wanted = read({{argv + 1, argv + argc}, refuse});
   return wanted.seeds > 0 ? play_many(wanted) : play_one(wanted);
 }

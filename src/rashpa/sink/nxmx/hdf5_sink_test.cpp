@@ -16,6 +16,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/image/fill.hpp"
+#include "rashpa/sink/testing/read_entry.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
 
 namespace rashpa::sink {
@@ -25,23 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kWidth = 61, kHeight = 37;  // not a multiple of 8: the verbatim rest is used
 constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
-
-/// One entry of a file, read by the C API as `T`.
-template <typename T>
-std::vector<T> read(const std::string& file, const std::string& path, hid_t type) {
-  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  EXPECT_GE(f, 0) << file;
-  const hid_t set = H5Dopen2(f, path.c_str(), H5P_DEFAULT);
-  EXPECT_GE(set, 0) << path;
-  const hid_t space = H5Dget_space(set);
-  std::vector<T> out(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-  const bool read_well = out.empty() || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0;
-  EXPECT_TRUE(read_well) << path;
-  H5Sclose(space);
-  H5Dclose(set);
-  H5Fclose(f);
-  return out;
-}
 
 class Hdf5SinkTest : public testing::Test {
  protected:

@@ -16,6 +16,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/repair/repair.hpp"
+#include "rashpa/sink/testing/read_entry.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
 
 namespace rashpa::sink {
@@ -25,26 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kWidth = 64, kHeight = 64, kStack = 5;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
-
-/// One entry of a file; empty when it is not there.
-template <typename T>
-std::vector<T> read(const fs::path& file, const std::string& path, hid_t type) {
-  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  EXPECT_GE(f, 0) << file;
-  if (f < 0) return {};
-  const hid_t set = H5Dopen2(f, path.c_str(), H5P_DEFAULT);
-  EXPECT_GE(set, 0) << path;
-  std::vector<T> out;
-  if (set >= 0) {
-    const hid_t space = H5Dget_space(set);
-    out.resize(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-    EXPECT_TRUE(out.empty() || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0) << path;
-    H5Sclose(space);
-    H5Dclose(set);
-  }
-  H5Fclose(f);
-  return out;
-}
 
 /// Pixels that do not compress, different in every image.
 std::vector<std::uint16_t> pixels_of(std::uint64_t image) {

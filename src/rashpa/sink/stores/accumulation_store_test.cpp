@@ -14,6 +14,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/repair/repair.hpp"
+#include "rashpa/sink/testing/read_entry.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
 
 namespace rashpa::sink {
@@ -22,24 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kWidth = 6, kHeight = 4, kPixels = kWidth * kHeight;
-
-template <typename T>
-std::vector<T> read(const fs::path& file, const std::string& path, hid_t type) {
-  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  EXPECT_GE(f, 0) << file;
-  const hid_t set = f < 0 ? -1 : H5Dopen2(f, path.c_str(), H5P_DEFAULT);
-  EXPECT_GE(set, 0) << path;
-  std::vector<T> out;
-  if (set >= 0) {
-    const hid_t space = H5Dget_space(set);
-    out.resize(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-    EXPECT_TRUE(out.empty() || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0) << path;
-    H5Sclose(space);
-    H5Dclose(set);
-  }
-  if (f >= 0) H5Fclose(f);
-  return out;
-}
 
 class AccumulationStoreTest : public testing::Test {
  protected:
@@ -99,7 +82,7 @@ class AccumulationStoreTest : public testing::Test {
     EXPECT_EQ(read<std::int64_t>(master, at + "/accumulate/sum", H5T_NATIVE_INT64).back(), -6);
     EXPECT_EQ(read<std::int64_t>(master, at + "/accumulate/sum", H5T_NATIVE_INT64).size(), 2 * kPixels);
     EXPECT_EQ(read<std::uint32_t>(master, at + "/accumulate/counted", H5T_NATIVE_UINT32),
-              std::vector<std::uint32_t>(2 * kPixels, 3));
+              std::vector<std::uint32_t>(std::size_t{2} * kPixels, 3));
     EXPECT_EQ(read<std::uint64_t>(master, at + "/accumulate/first_image", H5T_NATIVE_UINT64),
               (std::vector<std::uint64_t>{0, 4}));
     EXPECT_EQ(read<std::uint64_t>(master, at + "/accumulate/end_image", H5T_NATIVE_UINT64),

@@ -15,6 +15,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/repair/repair.hpp"
+#include "rashpa/sink/testing/read_entry.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
 
 namespace rashpa::sink {
@@ -24,25 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kSide = 8;
 constexpr std::uint32_t kStack = 5;
-
-/// Returns a dataset's numbers; nothing where there is no such dataset.
-template <typename T>
-std::vector<T> read(const fs::path& file, const std::string& path, hid_t type) {
-  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  EXPECT_GE(f, 0) << file;
-  const hid_t set = f < 0 ? -1 : H5Dopen2(f, path.c_str(), H5P_DEFAULT);
-  EXPECT_GE(set, 0) << path;
-  std::vector<T> out;
-  if (set >= 0) {
-    const hid_t space = H5Dget_space(set);
-    out.resize(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-    EXPECT_TRUE(out.empty() || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0) << path;
-    H5Sclose(space);
-    H5Dclose(set);
-  }
-  if (f >= 0) H5Fclose(f);
-  return out;
-}
 
 std::uint32_t rows_of(std::uint64_t image, std::size_t table) {
   return static_cast<std::uint32_t>(table == 0 ? image * 7 % 100 : image % 3);
