@@ -217,6 +217,7 @@ lint: build  ## format, types and layers; includes and clang-tidy of what change
 	$(BIN)/python tools/check_sizes.py
 	$(BIN)/python tools/check_tested.py
 	$(BIN)/python tools/make_rooms.py --check
+	$(BIN)/python tools/make_card_registers.py --check
 	$(BIN)/python tools/prose_lint.py
 	$(BIN)/python tools/wrap_prose.py --check
 	git ls-files -co --exclude-standard '*CMakeLists.txt' '*.cmake' | xargs $(BIN)/gersemi --check

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes of schema/card_registers.rdl and schema/unit_registers.rdl what cards, their drivers and their readers need.
 
-Usage: make_card_registers.py [--check]. Needs the package systemrdl-compiler (requirements/rtl.in). Writes packages into rtl/package, headers into
+Usage: make_card_registers.py [--check]. Needs the package systemrdl-compiler (requirements/lint.in, rtl.in). Writes packages into rtl/package, headers into
 src/rashpa/card and pages into docs/reference; with --check compares them instead, exit 1 when one is not up to date.
 """
 
@@ -258,7 +258,7 @@ def _cxx_table(table: Group) -> Iterator[str]:
             stores += [f"  words[{word + i}] = table.{register.name}[{i}];" for i in range(register.words)]
     yield "};"
     yield ""
-    yield "/// It, word by word, as it lies in the page from dtp_table::at(dtp)."
+    yield "/// Returns it word by word, as it lies in the page from dtp_table::at(dtp)."
     yield f"constexpr std::array<std::uint32_t, {table.name}::kWords> words_of(const DtpTable& table) noexcept {{"
     yield f"  std::array<std::uint32_t, {table.name}::kWords> words{{}};"
     yield from stores
