@@ -19,6 +19,7 @@
 #include "failing_calls.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/testing/temporary_folder.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
@@ -172,6 +173,8 @@ TEST_P(NthAllocation, of_a_set_up_that_fails_is_refused_and_leaves_nothing) {
     SCOPED_TRACE(g_at);
     const Held before;
     set_up(plan, nth, words);
+    // A thread that has been joined leaves the kernel's list a moment later.
+    EXPECT_EVENTUALLY(entries_of("/proc/self/task") == before.threads) << words;
     const Held after;
     EXPECT_EQ(after, before) << words;
     EXPECT_EQ(names_in(folder.path()), std::set<std::string>()) << words;
