@@ -5,13 +5,20 @@
 #include <hdf5.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/core/time/iso_time.hpp"
+#include "rashpa/sink/journal/frame_rows.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/testing/read_entry.hpp"
 
@@ -241,6 +248,141 @@ TEST(Master, says_how_its_images_were_made) {
   EXPECT_EQ(numbers("books/balanced"), (Numbers{1}));
   EXPECT_EQ(numbers("books/expected"), (Numbers{9}));
   EXPECT_EQ(numbers("books/vetoed"), (Numbers{2}));
+}
+
+/// Bytes that a sink has taken beside its journal's rows, for completing the master.
+std::uint64_t room_of(const Fixture& run, const Hdf5Config& config) {
+  std::uint64_t taken = 0;
+  {
+    const Hdf5Sink sink(config);
+    for (const auto& entry : fs::directory_iterator(run.folder)) {
+      if (entry.path().string().find(".journal") != std::string::npos) taken = entry.file_size();
+    }
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> bare(std::tmpfile(), &std::fclose);
+  const FrameRows rows(fileno(bare.get()),
+                       {.images = config.images,
+                        .width = config.width,
+                        .height = config.height,
+                        .pixel = config.pixel,
+                        .form = config.form,
+                        .results = config.results},
+                       {});
+  return taken - fs::file_size("/proc/self/fd/" + std::to_string(fileno(bare.get())));
+}
+
+TEST(Master, room_is_taken_for_all_that_it_will_have) {
+  constexpr std::uint64_t kMaster = (1U << 20U) + 2048;
+  Fixture run;
+  const Hdf5Config plain = run.config();
+  const auto with = [&](const auto& change) {
+    Hdf5Config config = plain;
+    change(config);
+    return room_of(run, config);
+  };
+  const auto of_images = [&](std::uint64_t images, std::uint32_t images_per_file) {
+    return with([&](Hdf5Config& config) {
+      config.images = images;
+      config.images_per_file = images_per_file;
+    });
+  };
+  const std::uint64_t usual = of_images(9, 4);
+  EXPECT_EQ(usual, kMaster + std::uint64_t{9} * (72 + 1 + 512)) << "a file of 2048 bytes for four images";
+  EXPECT_EQ(of_images(100, 1000), kMaster + std::uint64_t{100} * (72 + 1 + 2));
+  const auto more = [&](const auto& change) { return with(change) - usual; };
+  EXPECT_EQ(more([](Hdf5Config& config) { config.metadata.pixel_mask.assign(std::size_t{kWidth} * kHeight, 0); }),
+            4 * kWidth * kHeight);
+  EXPECT_EQ(more([](Hdf5Config& config) { config.results.columns = {{.name = "a"}, {.name = "b"}}; }), 9 * 2 * 8);
+  EXPECT_EQ(more([](Hdf5Config& config) { config.form = ImageForm::sparse; }), 4U << 20U);
+  EXPECT_EQ(more([](Hdf5Config& config) {
+              config.results.tables = {{"peaks", {{.name = "x"}, {.name = "y"}, {.name = "z"}}, 10},
+                                       {"rings", {{.name = "radius"}}, 10}};
+            }),
+            9 * 2 * 8 + 4 * (2048 + 16384));
+  const auto profile = [](const char* name, std::size_t bins, std::size_t arrays) {
+    Profile made{.name = name, .arrays = {}, .axes = {{.name = "q", .values = std::vector<double>(bins)}}};
+    for (std::size_t n = 0; n < arrays; ++n) {
+      made.arrays.push_back({.name = "array" + std::to_string(n), .type = Column::Type::f64});
+    }
+    return made;
+  };
+  EXPECT_EQ(more([&](Hdf5Config& config) { config.results.profiles = {profile("a", 100, 2)}; }), 2 * (2048 + 131072));
+  EXPECT_EQ(more([&](Hdf5Config& config) {
+              config.results.profiles = {profile("a", 20'000, 1), profile("b", 100, 1)};
+            }),
+            (2048 + 20'000 * 8) + (2048 + 131072));
+}
+
+TEST(Master, the_room_is_given_back_at_the_end) {
+  Fixture run;
+  Hdf5Sink sink(run.config());
+  run.put(sink, 0, 9);
+  const fs::path journal = run.folder / "run_master.journal";
+  EXPECT_GT(fs::file_size(journal), 1U << 20U);
+  EXPECT_TRUE(sink.settle().empty());
+  EXPECT_LT(fs::file_size(journal), 1U << 14U) << "nine rows";
+  sink.close({.expected = 9, .complete = 9, .accepted = 7, .vetoed = 2, .written = 7});
+  EXPECT_FALSE(fs::exists(journal));
+}
+
+TEST(Master, ends_as_long_after_its_start_as_the_run_lasted) {
+  Fixture run;
+  const std::int64_t before = now_ns();
+  Hdf5Sink sink(run.config());
+  run.put(sink, 0, 9);
+  sink.close({.expected = 9, .complete = 9, .accepted = 7, .vetoed = 2, .written = 7});
+  const auto lasted = static_cast<std::uint64_t>(now_ns() - before);
+  const std::string master = (run.folder / "run_master.h5").string();
+  const auto start = utc_of_iso(words_of(master, "/entry/start_time"));
+  const auto end = utc_of_iso(words_of(master, "/entry/end_time"));
+  ASSERT_TRUE(start && end);
+  EXPECT_GE(*end + 1'000'000'000, *start);
+  EXPECT_LE(*end, *start + lasted + 1'000'000'000) << "texts may have whole seconds";
+}
+
+TEST(Master, images_of_a_run_that_cannot_begin_are_errored_and_the_first_reason_stays) {
+  Fixture run;
+  Hdf5Sink sink(run.config());
+  const fs::path master = run.folder / "run_master.h5";
+  std::ofstream(master) << "of somebody else";
+  run.put(sink, 0, 4);
+  using enum ErrorReason;
+  EXPECT_EQ(run.results, (std::vector<ErrorReason>{storage, storage, none, storage})) << "the third one is vetoed";
+  const std::string reason = sink.error();
+  EXPECT_NE(reason.find("run_master.h5 exists"), std::string::npos) << reason;
+  EXPECT_EQ(sink.stats().images_written, 0U);
+  fs::remove(master);
+  run.put(sink, 4, 9);
+  EXPECT_EQ(run.results, std::vector<ErrorReason>(5, none)) << "the place is free";
+  EXPECT_EQ(sink.stats().images_written, 4U);
+  fs::remove(run.folder / "run_data_000001.h5");
+  EXPECT_EQ(sink.settle().size(), 4U);
+  EXPECT_EQ(sink.error(), reason);
+  EXPECT_EQ(sink.stats().images_written, 0U);
+  sink.close({.expected = 9, .complete = 9, .vetoed = 2, .errored = 7});
+  EXPECT_EQ(read<std::uint8_t>(master, "/entry/rashpa/decision", H5T_NATIVE_UINT8),
+            (std::vector<std::uint8_t>{3, 3, 2, 3, 2, 3, 3, 3, 3}));
+  EXPECT_EQ(read<std::uint8_t>(master, "/entry/rashpa/error_reason", H5T_NATIVE_UINT8),
+            (std::vector<std::uint8_t>{3, 3, 0, 3, 0, 3, 3, 3, 3}));
+}
+
+TEST(Master, that_cannot_be_completed_is_an_error_of_its_run_and_keeps_its_journal) {
+  Fixture run;
+  const fs::path prefix = run.folder / "run";
+  Hdf5Sink sink(run.config());
+  run.put(sink, 0, 9);
+  fs::create_directory(prefix.string() + "_master.h5.completing");
+  std::string said;
+  try {
+    sink.close({});
+  } catch (const FileError& failure) {
+    said = failure.what();
+  }
+  EXPECT_TRUE(said.ends_with("the master " + prefix.string() +
+                             "_master.h5 is not complete: make room and type rashpa repair " + prefix.string()))
+      << said;
+  EXPECT_EQ(sink.error(), said);
+  EXPECT_TRUE(fs::exists(prefix.string() + "_master.journal"));
 }
 
 }  // namespace
