@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "checks.hpp"
+#include "checks/checks.hpp"
 #include "group_player.hpp"
 
 namespace rashpa::simulation {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "checking_sink.hpp"
+#include "checks/checking_sink.hpp"
 #include "hand.hpp"
 #include "network.hpp"
 #include "play.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "checking_sink.hpp"
+#include "checks/checking_sink.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "scenario.hpp"
 #include "world.hpp"

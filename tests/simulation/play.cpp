@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "checking_sink.hpp"
-#include "checks.hpp"
+#include "checks/checking_sink.hpp"
+#include "checks/checks.hpp"
 #include "group_play.hpp"
 #include "hand.hpp"
 #include "rashpa/core/log.hpp"

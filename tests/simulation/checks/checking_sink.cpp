@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checking_sink.hpp"
+#include "checks/checking_sink.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

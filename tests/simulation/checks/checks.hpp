@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checking_sink.hpp"
+#include "checks/checking_sink.hpp"
 #include "network.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "scenario.hpp"
