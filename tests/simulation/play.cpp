@@ -2,10 +2,8 @@
 #include "play.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -15,6 +13,7 @@
 
 #include "checks/checking_sink.hpp"
 #include "checks/checks.hpp"
+#include "checks/stored_files.hpp"
 #include "group_play.hpp"
 #include "hand.hpp"
 #include "rashpa/core/log.hpp"
@@ -46,9 +45,7 @@ class Player {
       take_down();
     } catch (const std::exception& error) {
       const std::string text = error.what();
-      const bool of_the_disk = disk::failed() && (text.find(folder_.string()) != std::string::npos ||
-                                                  text.find("raw sink: ") != std::string::npos);
-      if (!of_the_disk) wrong("nobody expected: " + text);
+      if (!is_of_the_disk(text)) wrong("nobody expected: " + text);
     }
     say_logs();
     result_.digest = world::digest();
@@ -59,6 +56,7 @@ class Player {
  private:
   void wrong(std::string text) { result_.wrong.push_back(std::move(text)); }
   void set_up();
+  [[nodiscard]] bool is_of_the_disk(const std::string& text) const;
   void make_receiver();
   void make_emulators();
   void go();
@@ -73,6 +71,7 @@ class Player {
   void check();
   void check_promises();
   void check_disk();
+  void check_files();
   void take_down();
   [[nodiscard]] bool sources_done() const;
   [[nodiscard]] bool alive(std::size_t emulator) const {
@@ -95,11 +94,18 @@ class Player {
   std::int64_t disturbed_ns_ = 0;
   bool finished_ = false;  // the receiver was told
   bool aborted_ = false;
-  std::optional<std::uint64_t> safe_;  // the power has failed, when so many images were written
-  bool sources_done_ = false;          // by themselves
-  bool in_error_ = false;              // a reliable connection
+  std::optional<std::uint64_t> in_files_;  // that the sink hdf5 says it has written
+  std::optional<std::uint64_t> safe_;      // the power has failed, when so many images were written
+  bool sources_done_ = false;              // by themselves
+  bool in_error_ = false;                  // a reliable connection
   std::uint64_t skipped_ = 0;
 };
+
+// An error of a disk that has failed names its file, or the sink.
+bool Player::is_of_the_disk(const std::string& text) const {
+  const auto has = [&](const std::string& words) { return text.find(words) != std::string::npos; };
+  return disk::failed() && (has(folder_.string()) || has("raw sink: ") || has("hdf5 sink: ") || has("hdf5: "));
+}
 
 void Player::set_up() {
   // No two frames of a run are alike: bytes of another one are always seen.
@@ -132,6 +138,16 @@ void Player::make_receiver() {
                                                .images_per_file = scenario_.raw_images,
                                                .io = sink::BlockWay::threads,
                                                .in_flight = scenario_.raw_in_flight});
+  }
+  if (scenario_.hdf5) {
+    disk::begin(scenario_.seed, folder_, scenario_.disk);
+    const Hdf5Shape& files = *scenario_.hdf5;
+    buffer.sinks.emplace_back(
+        sink::Hdf5Options{.prefix = (folder_ / "run").string(),
+                          .images_per_file = files.images_per_file,
+                          .threads = files.threads,
+                          .existing = files.replaces ? sink::Existing::replace : sink::Existing::refuse,
+                          .series_images = files.series_images});
   }
   receiver_ = std::make_unique<receiver::Receiver>(receiver_of(scenario_, std::move(buffer)));
   destinations_ = receiver_->endpoints();
@@ -272,18 +288,16 @@ void Player::lose_power() {
   stop_sources();
 }
 
-// Another process looks for what was written: the library of HDF5 of this one has the files still in hand.
 void Player::check_disk() {
-  const std::string command = fmt::format("/proc/{}/exe --repair {}", ::getpid(), (folder_ / "run").string());
-  FILE* const answer = ::popen(command.c_str(), "r");
-  std::array<char, 512> line{};
-  const bool said = answer != nullptr && std::fgets(line.data(), line.size(), answer) != nullptr;
-  const int status = answer == nullptr ? 1 : ::pclose(answer);
-  const std::string text = said ? line.data() : "";
-  world::trace(fmt::format("repaired: {}", text));
-  if (status == 0 && std::stoull(text) >= *safe_) return;
-  if (status != 0 && *safe_ == 0) return;  // no run had begun
+  bool done = false;
+  const std::string text = repaired((folder_ / "run").string(), done);
+  if (done && std::stoull(text) >= *safe_) return;
+  if (!done && *safe_ == 0) return;  // no run had begun
   wrong(fmt::format("{} images were written before the power failed; afterwards: {}", *safe_, text));
+}
+
+void Player::check_files() {
+  for (std::string& text : files_wrong(folder_, *dataset_, parts_, *in_files_, disk::failed())) wrong(text);
 }
 
 // As the manager does: first no deadline passes, then all sources stop before the same frame.
@@ -374,6 +388,7 @@ void Player::check() {
       }
     }
   }
+  if (scenario_.hdf5) in_files_ = status.buffers[0].sinks.back().written;
   result_.complete = status.buffers[0].books.complete;
   result_.expected = status.buffers[0].books.expected;
   for (std::string& text : books_wrong(status, receiver_->completeness(0), receiver_->decisions(0))) wrong(text);
@@ -409,6 +424,7 @@ void Player::take_down() {
       static_cast<void>(emulators_[e].release());  // its threads are in it for ever
     }
   }
+  if (in_files_) check_files();
   if (world::threads() != 1) wrong("threads are left:\n" + world::describe());
   if (!safe_ && !world::killed(kFirstEmulator) && network()->sockets() != 0) {
     wrong(fmt::format("{} sockets are left", network()->sockets()));

@@ -190,6 +190,24 @@ void draw_keys(Dice& dice, Scenario& scenario) {
   scenario.raw_in_flight = 1 + static_cast<std::uint32_t>(dice.below(dice.chance(0.5) ? 2 : 128));
 }
 
+/// Files of HDF5: of seeds that have neither members nor raw files.
+void draw_hdf5(Dice& dice, Scenario& scenario) {
+  if (scenario.raw || scenario.group || !dice.chance(0.06)) return;
+  Hdf5Shape& files = scenario.hdf5.emplace();
+  files.images_per_file = dice.chance(0.5) ? 1000 : 1 + static_cast<std::uint32_t>(dice.below(12));
+  files.threads = 1 + static_cast<std::uint32_t>(dice.below(3));
+  if (dice.chance(0.4)) files.series_images = scenario.stack * (1 + static_cast<std::uint32_t>(dice.below(8)));
+  files.replaces = dice.chance(0.3);
+  disk::Faults& faults = scenario.disk;
+  faults.write_ns = dice.between(1'000, 100'000);
+  faults.slow = rate_of(dice, 0.3, 0.02);
+  faults.slow_ns = dice.between(kMs, 200 * kMs);
+  faults.short_write = rate_of(dice, 0.4, 0.3);
+  if (dice.chance(0.15)) faults.room = dice.below(400'000);
+  if (dice.chance(0.15)) faults.error = 0.02;
+  if (dice.chance(0.1)) faults.sync_error = 0.3;
+}
+
 using Simplify = void (*)(Scenario&);
 
 void drop_order(Scenario& scenario, std::size_t which) {
@@ -219,6 +237,15 @@ const std::vector<std::pair<std::string, Simplify>>& simplifications() {
       {"full", [](Scenario& s) { s.network.full = 0; }},
       {"jitter", [](Scenario& s) { s.network.jitter_ns = 0; }},
       {"raw", [](Scenario& s) { s.raw = false; }},
+      {"hdf5", [](Scenario& s) { s.hdf5.reset(); }},
+      {"series",
+       [](Scenario& s) {
+         if (s.hdf5) s.hdf5->series_images = 0;
+       }},
+      {"hdf5-files",
+       [](Scenario& s) {
+         if (s.hdf5) s.hdf5->images_per_file = 1000, s.hdf5->threads = 1, s.hdf5->replaces = false;
+       }},
       {"disk-errors",
        [](Scenario& s) {
          s.disk.error = s.disk.short_write = s.disk.sync_error = s.disk.slow = 0;
@@ -280,7 +307,7 @@ bool Scenario::has(Deed deed) const noexcept {
 bool Scenario::calm() const noexcept {
   const NetworkFaults& net = network;
   const bool wrong = net.drop > 0 || net.drop_answers > 0 || net.corrupt > 0 || net.duplicate > 0 || net.reorder > 0 ||
-                     net.full > 0 || raw || on_full == transfer::OnFull::skip || flow != link::Flow::credits;
+                     net.full > 0 || raw || hdf5 || on_full == transfer::OnFull::skip || flow != link::Flow::credits;
   return !wrong &&
          std::all_of(orders.begin(), orders.end(), [](const Order& order) { return order.deed == Deed::look; }) &&
          std::none_of(sinks.begin(), sinks.end(), [](const SinkHabit& sink) { return sink.lazy > 0; });
@@ -303,6 +330,11 @@ std::string keys_text(const Scenario& scenario) {
   if (scenario.roce.unit_bytes != 0) text += fmt::format(", lines counted by {} bytes", scenario.roce.unit_bytes);
   if (!scenario.roce.records) text += ", without records";
   if (scenario.roce.icrc == link::roce::IcrcMode::off) text += ", without ICRC";
+  if (!scenario.hdf5) return text;
+  const Hdf5Shape& files = *scenario.hdf5;
+  text += fmt::format(", HDF5 files of {} by {} threads", files.images_per_file, files.threads);
+  if (files.series_images != 0) text += fmt::format(", series of {}", files.series_images);
+  if (files.replaces) text += ", existing ones replaced";
   return text;
 }
 
@@ -346,6 +378,8 @@ Scenario draw(std::uint64_t seed, const std::set<std::string>& without) {
   draw_group(grouping, scenario);
   Dice keys(seed, "keys");
   draw_keys(keys, scenario);
+  Dice files(seed, "hdf5");
+  draw_hdf5(files, scenario);
   for (const auto& [name, simplify] : simplifications()) {
     if (without.count(name) != 0) simplify(scenario);
   }

@@ -64,6 +64,13 @@ struct SinkHabit {
   std::uint32_t queue = 4;  ///< stacks
 };
 
+/// Files of the sink `hdf5`, on the disk of raw ones.
+struct Hdf5Shape {
+  std::uint32_t images_per_file = 1000, threads = 1;
+  std::uint32_t series_images = 0;  ///< 0: one run of files
+  bool replaces = false;            ///< what is there, which is nothing
+};
+
 struct Scenario {
   std::uint64_t seed = 0;
   std::uint32_t modules = 1, bands = 1, width = 32, height = 4;
@@ -81,6 +88,7 @@ struct Scenario {
   std::vector<SinkHabit> sinks{};
   bool raw = false;
   std::uint32_t raw_images = 1000, raw_in_flight = 16;  ///< of a file; writes at a time
+  std::optional<Hdf5Shape> hdf5{};                      ///< in place of raw files
   disk::Faults disk{};
   unit::PartialPolicy partial = unit::PartialPolicy::keep;
   std::vector<Order> orders{};

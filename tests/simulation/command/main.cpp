@@ -82,7 +82,7 @@ void say_where(int signal) {
   const Scenario scenario = draw(seed, without);
   if (trace) std::fprintf(stderr, "%s\n", scenario.describe().c_str());
   const std::filesystem::path folder = folder_of_this();
-  if (scenario.raw) std::filesystem::create_directories(folder);
+  if (scenario.raw || scenario.hdf5) std::filesystem::create_directories(folder);
   const Result result = play(scenario, folder);
   std::printf("%016llx %llu switches, %.3f ms, %llu of %llu images complete\n",
               static_cast<unsigned long long>(result.digest), static_cast<unsigned long long>(result.switches),
