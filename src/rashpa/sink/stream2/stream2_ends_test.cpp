@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The begin and the end of a stream, the texts of its series, and what becomes of single images.
+/// The begin and the end of a stream, the texts of its series, and the fate of single images.
 #include <gtest/gtest.h>
 #include <zmq.h>
 
