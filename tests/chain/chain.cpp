@@ -13,6 +13,7 @@ namespace {
 link::LinkOptions link_of(const Plan& plan) {
   if (link::kind_of(plan.link) == link::Kind::roce) return plan.roce;
   if (link::kind_of(plan.link) == link::Kind::pcie) return plan.pcie;
+  if (link::kind_of(plan.link) == link::Kind::sls) return plan.sls;
   return link::options_named(plan.link, {});
 }
 

@@ -32,6 +32,7 @@ struct Plan {
   std::string link = "roce";  ///< of both ends
   link::roce::Options roce{};
   link::pcie::Options pcie{};
+  link::sls::Options sls{};
   unit::ImagesIn images_in = unit::ImagesIn::host;
   unit::Choice unit{};
   unit::Pipeline pipeline{};

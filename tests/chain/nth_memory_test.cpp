@@ -51,6 +51,16 @@ const std::vector<Case>& cases() {
       {"uc", [](Plan&, const fs::path&) {}},
       {"rc", [](Plan& plan, const fs::path&) { plan.roce.transport = link::Transport::rc; }},
       {"ud", [](Plan& plan, const fs::path&) { plan.roce.transport = link::Transport::ud; }},
+      {"pcie", [](Plan& plan, const fs::path&) { plan.link = "pcie"; }},
+      {"sls",
+       [](Plan& plan, const fs::path&) {
+         plan.link = "sls";
+         plan.width = 1024;
+         plan.sls.read_rows = plan.height;
+         plan.sls.socket_buffer = 1U << 20U;
+         plan.flow = link::Flow::paced;
+         plan.rate_hz = 100;
+       }},
       {"two_threads",
        [](Plan& plan, const fs::path&) {
          plan.threads = 2;
