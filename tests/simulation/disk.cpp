@@ -97,7 +97,7 @@ bool guards(int fd) noexcept {
   return path.starts_with(the_disk()->folder) || std::string(path) + "/" == the_disk()->folder;  // or the folder itself
 }
 
-Answer write(std::size_t bytes) noexcept {
+Answer write(int /*fd*/, std::uint64_t /*offset*/, std::size_t bytes) noexcept {
   Disk& disk = *the_disk();
   const Faults& faults = disk.faults;
   const bool slow = disk.dice.chance(faults.slow);

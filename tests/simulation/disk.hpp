@@ -30,7 +30,8 @@ struct Answer {
 void begin(std::uint64_t seed, const std::filesystem::path& folder, const Faults& faults);
 /// Whether the calling thread is of the world and the file of its disk.
 [[nodiscard]] bool guards(int fd) noexcept;
-Answer write(std::size_t bytes) noexcept;
+/// How many of so many bytes at a place of a file are taken.
+Answer write(int fd, std::uint64_t offset, std::size_t bytes) noexcept;
 /// Bytes of the file have been written there; a sync of the file makes them safe.
 void written(int fd, std::uint64_t offset, std::span<const std::byte> bytes);
 /// A file has another name; a sync of any file makes it safe, as on disks with a journal.

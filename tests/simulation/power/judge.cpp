@@ -128,11 +128,11 @@ void check_sparse(const StoredRun& run, const Reader& master, const Told& told) 
   }
 }
 
-void check_raw(const StoredRun& run, const std::filesystem::path& folder, const Told& told) {
-  const int journal = ::open((folder / "run_master.journal").c_str(), O_RDONLY | O_CLOEXEC);
+void check_raw(const StoredRun& run, const std::filesystem::path& folder, const std::string& name, const Told& told) {
+  const int journal = ::open((folder / (name + "_master.journal")).c_str(), O_RDONLY | O_CLOEXEC);
   if (journal < 0) throw Wrong("the index of a raw run is not there");
   const sink::FrameRows rows(journal);
-  sink::RawImages images(folder / "run", rows);
+  sink::RawImages images(folder / name, rows);
   std::vector<std::uint16_t> pixels(run.pixels());
   for (const std::size_t i : accepted_of(told)) {
     if (i >= rows.size() || !images.read(i, std::as_writable_bytes(std::span(pixels)))) {
@@ -189,11 +189,12 @@ void check_windows(const StoredRun& run, const Reader& master, bool all_are_due)
   }
 }
 
-Told check_contents(const StoredRun& run, const std::filesystem::path& folder, bool windows_are_safe) {
-  const Reader master(folder / "run_master.h5");
+Told check_contents(const StoredRun& run, sink::ImageForm form, const std::filesystem::path& folder,
+                    const std::string& name, bool windows_are_safe) {
+  const Reader master(folder / (name + "_master.h5"));
   if (!master.has("/entry/rashpa/books")) throw Wrong("the master has no books");
   const Told told = told_by(master);
-  switch (run.form) {
+  switch (form) {
     case sink::ImageForm::dense:
       check_dense(run, master, told);
       break;
@@ -201,7 +202,7 @@ Told check_contents(const StoredRun& run, const std::filesystem::path& folder, b
       check_sparse(run, master, told);
       break;
     case sink::ImageForm::raw:
-      check_raw(run, folder, told);
+      check_raw(run, folder, name, told);
       break;
   }
   if (run.tables) check_tables(run, master, told);
@@ -211,14 +212,68 @@ Told check_contents(const StoredRun& run, const std::filesystem::path& folder, b
   return told;
 }
 
-void expect_images(const StoredRun& run, const Told& told, std::uint64_t safe, bool of_earlier) {
+/// The names of the run's files of which there is a master, up to the first that has none.
+std::vector<std::string> names_in(const StoredRun& run, const std::filesystem::path& folder) {
+  std::vector<std::string> names = run.names();
+  const auto gone = std::find_if(names.begin() + 1, names.end(), [&](const std::string& name) {
+    return !std::filesystem::exists(folder / (name + "_master.h5"));
+  });
+  names.erase(gone, names.end());
+  return names;
+}
+
+/// Of all files of the run, one after the other. A disk without room may have taken windows.
+Told contents_of(const StoredRun& run, const std::filesystem::path& folder, bool windows_are_safe) {
+  Told all;
+  for (const std::string& name : names_in(run, folder)) {
+    const bool windows = windows_are_safe && run.room == UINT64_MAX;
+    const Told told = check_contents(run, run.form, folder, name, windows);
+    all.frames.insert(all.frames.end(), told.frames.begin(), told.frames.end());
+    all.decisions.insert(all.decisions.end(), told.decisions.begin(), told.decisions.end());
+  }
+  return all;
+}
+
+/// `which`: a letter an image, '1' of those that are safe; empty: the first accepted ones.
+void expect_images(const StoredRun& run, const Told& told, std::uint64_t safe, const std::string& which,
+                   bool of_earlier) {
   if (told.of_earlier() != of_earlier && safe > 0) throw Wrong("the files are those of the other run");
   std::uint64_t found = 0;
   for (std::uint64_t image = 0; found < safe; ++image) {
-    if (!run.accepted(image)) continue;
+    if (which.empty() ? !run.accepted(image) : which.at(image) != '1') continue;
     ++found;
     if (image < told.decisions.size() && told.decisions[image] == kAccepted) continue;
     throw Wrong(fmt::format("frame {} was safe and is lost; {} images were", run.frame(image, of_earlier), safe));
+  }
+}
+
+void repair_all(const StoredRun& run, const std::filesystem::path& folder) {
+  for (const std::string& name : names_in(run, folder)) sink::repair((folder / name).string());
+}
+
+/// A refusal must name what it is about.
+void expect_name(const std::string& said) {
+  if (said.find("_master") == std::string::npos && said.find("journal") == std::string::npos) {
+    throw Wrong("is refused without a name: " + said);
+  }
+}
+
+/// The files that are made of a raw run: whole when that is done, and right whenever they can be repaired.
+void check_converted(const StoredRun& run, const Due& due, const std::filesystem::path& folder, std::string& said) {
+  const auto look = [&] { return check_contents(run, sink::ImageForm::dense, folder, kConvertedName, due.converted); };
+  try {
+    if (due.converted) expect_images(run, look(), due.safe, due.which, false);
+    try {
+      sink::repair((folder / kConvertedName).string());
+    } catch (const std::exception& refused) {
+      said = refused.what();
+      if (due.converted) throw Wrong("cannot be repaired: " + said);
+      return expect_name(said);
+    }
+    const Told told = look();
+    if (due.converted) expect_images(run, told, due.safe, due.which, false);
+  } catch (const Wrong& wrong) {
+    throw Wrong(std::string("converted: ") + wrong.what());
   }
 }
 
@@ -242,8 +297,13 @@ Due due_at(const Trace& trace, std::size_t cut) {
     } else if (what == kPut || what == kSettled || what == kClosed) {
       if (what == kPut) due.begun = true;
       due.safe = trace[i].at;
+      due.which = trace[i].bytes;
       due.closed = what == kClosed;
       due.settled = what != kPut;
+    } else if (what == kConverts) {
+      due.converting = true;
+    } else if (what == kConverted) {
+      due.converted = true;
     }
   }
   return due;
@@ -257,22 +317,21 @@ std::string judge(const StoredRun& run, const Due& due, const std::filesystem::p
   const bool goes = due.earlier_or_own && run.form == sink::ImageForm::raw;
   const bool is_due = safe > 0 || due.closed || (due.earlier && !due.begun && !goes);
   try {
-    if (due.closed) expect_images(run, check_contents(run, folder, true), safe, false);  // as it is
+    if (due.closed) expect_images(run, contents_of(run, folder, true), safe, due.which, false);  // as it is
     try {
-      sink::repair((folder / "run").string());
+      repair_all(run, folder);
     } catch (const std::exception& refused) {
       said = refused.what();
       if (is_due) throw Wrong("cannot be repaired: " + said);
-      if (said.find("run_master") == std::string::npos && said.find("journal") == std::string::npos) {
-        throw Wrong("is refused without a name: " + said);
-      }
+      expect_name(said);
       return {};
     }
-    const Told told = check_contents(run, folder, due.settled);
+    const Told told = contents_of(run, folder, due.settled);
     if (due.earlier && !due.begun && (told.of_earlier() || !due.earlier_or_own)) {
-      expect_images(run, told, images_of_earlier(run), true);
+      expect_images(run, told, images_of_earlier(run), {}, true);
     }
-    if (safe > 0) expect_images(run, told, safe, false);
+    if (safe > 0) expect_images(run, told, safe, due.which, false);
+    if (due.converting) check_converted(run, due, folder, said);
   } catch (const Wrong& wrong) {
     return wrong.what();
   } catch (const std::exception& error) {

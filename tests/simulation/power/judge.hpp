@@ -14,8 +14,10 @@ struct Due {
   bool earlier_or_own = false;  ///< … or this one has its name
   bool begun = false;
   std::uint64_t safe = 0;  ///< the first accepted images that must be found
+  std::string which{};     ///< … or those of a letter '1', where it is told
   bool settled = false;
-  bool closed = false;  ///< the master is whole before any repair
+  bool closed = false;                         ///< the master is whole before any repair
+  bool converting = false, converted = false;  ///< another one is being made of it, and is whole
 };
 Due due_at(const Trace& trace, std::size_t cut);
 

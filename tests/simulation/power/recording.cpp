@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdarg>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "disk.hpp"
 #include "system/system.hpp"
@@ -39,6 +42,16 @@ std::optional<Recorder>& recorder() noexcept {
 ino_t number_of(int fd) noexcept {
   struct stat found {};
   return ::fstat(fd, &found) == 0 ? found.st_ino : 0;
+}
+
+/// Whether a file has no room to reach so far: what all files have is taken.
+bool is_full(int fd, std::uint64_t end) noexcept {
+  struct stat found {};
+  if (::fstat(fd, &found) != 0 || end <= static_cast<std::uint64_t>(found.st_size)) return false;
+  std::uint64_t all = end - static_cast<std::uint64_t>(found.st_size);
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(recorder()->folder)) all += entry.file_size(gone);
+  return all > recorder()->faults.room;
 }
 
 std::uint32_t file_of(int fd) { return recorder()->files.at(number_of(fd)); }
@@ -94,8 +107,8 @@ int open_by(const char* call_name, const char* path, int flags, mode_t mode) noe
 
 const Trace& recorded() noexcept { return recorder()->trace; }
 
-void mark(const char* what, std::uint64_t images) {
-  recorder()->trace.push_back({.kind = Op::Kind::mark, .at = images, .name = what});
+void mark(const char* what, std::uint64_t images, const std::string& which) {
+  recorder()->trace.push_back({.kind = Op::Kind::mark, .at = images, .name = what, .bytes = which});
 }
 
 }  // namespace power
@@ -116,8 +129,9 @@ bool guards(int fd) noexcept {
   return path.starts_with(power::recorder()->folder) || path + "/" == power::recorder()->folder;
 }
 
-Answer write(std::size_t bytes) noexcept {
+Answer write(int fd, std::uint64_t offset, std::size_t bytes) noexcept {
   power::Recorder& one = *power::recorder();
+  if (power::is_full(fd, offset + bytes)) return {.bytes = 0, .error = ENOSPC};
   world::wait(&one, world::now() + one.faults.write_ns + one.dice.between(0, one.faults.write_ns), "the disk");
   return {.bytes = bytes, .error = 0};
 }
@@ -184,6 +198,7 @@ int ftruncate(int fd, off_t length) noexcept {
 
 int posix_fallocate(int fd, off_t offset, off_t length) {
   static const auto call = real<int (*)(int, off_t, off_t)>("posix_fallocate");
+  if (disk::guards(fd) && power::is_full(fd, static_cast<std::uint64_t>(offset + length))) return ENOSPC;
   const int done = call(fd, offset, length);
   if (done == 0 && disk::guards(fd)) power::add_size(fd);
   return done;
@@ -191,6 +206,7 @@ int posix_fallocate(int fd, off_t offset, off_t length) {
 
 int fallocate(int fd, int mode, off_t offset, off_t length) {
   static const auto call = real<int (*)(int, int, off_t, off_t)>("fallocate");
+  if (disk::guards(fd) && power::is_full(fd, static_cast<std::uint64_t>(offset + length))) return said(ENOSPC);
   const int done = call(fd, mode, offset, length);
   if (done == 0 && disk::guards(fd)) power::add_size(fd);
   return done;

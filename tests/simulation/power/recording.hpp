@@ -7,6 +7,7 @@ namespace rashpa::simulation::power {
 
 /// So far.
 const Trace& recorded() noexcept;
-void mark(const char* what, std::uint64_t images);
+/// `which`: a letter an image, '1' of those that are safe; empty: the first accepted ones.
+void mark(const char* what, std::uint64_t images, const std::string& which = {});
 
 }  // namespace rashpa::simulation::power

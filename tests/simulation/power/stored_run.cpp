@@ -6,13 +6,20 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
 #include "disk.hpp"
 #include "power/recording.hpp"
+#include "rashpa/core/ability.hpp"
+#include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
+#include "rashpa/sink/repair/convert.hpp"
+#include "rashpa/sink/repair/repair.hpp"
+#include "rashpa/sink/series_sink.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
 
 namespace rashpa::simulation::power {
@@ -84,37 +91,114 @@ void pause(Dice& dice) {
   if (dice.chance(0.5)) std::this_thread::sleep_for(std::chrono::milliseconds(dice.between(1, 120)));
 }
 
-void play_one(const StoredRun& run, const std::filesystem::path& folder, bool earlier) {
-  Dice dice(run.seed, earlier ? "earlier" : "pauses");
-  sink::Hdf5Config config = config_of(run, folder);
-  if (earlier) config.images = run.images / 2 + 1;
-  const std::uint64_t images = config.images;
-  if (!run.end_known) config.end = End::told;
-  sink::Hdf5Sink sink(config);
-  mark(kBegins, 0);
-  sink.begin();
-  Books books;
-  for (std::uint64_t first = 0; first < images; first += run.stack) {
-    Filled filled{.form = run.form};
-    fill(run, first, std::min(first + run.stack, images), earlier, filled);
+std::unique_ptr<sink::Sink> sink_of(const StoredRun& run, const sink::Hdf5Config& config) {
+  if (run.in_series == 0) return std::make_unique<sink::Hdf5Sink>(config);
+  const std::uint64_t most = (config.images + run.in_series - 1) / run.in_series;
+  return std::make_unique<sink::SeriesSink>(run.in_series, most,
+                                            [config, length = run.in_series](std::uint64_t series) {
+                                              sink::Hdf5Config own = config;
+                                              own.prefix += fmt::format("_s{:04}", series);
+                                              own.images = std::min(length, config.images - (series - 1) * length);
+                                              own.slice.phase += (series - 1) * length * own.slice.every;
+                                              return std::make_unique<sink::Hdf5Sink>(own);
+                                            });
+}
+
+void convert(const StoredRun& run, const std::filesystem::path& folder, std::uint64_t images,
+             const std::string& which) {
+  mark(kConverts, images, which);
+  const sink::Converted done = sink::convert({.from = (folder / "run").string(),
+                                              .to = (folder / kConvertedName).string(),
+                                              .existing = sink::Existing::replace,
+                                              .images_a_file = run.images_per_file,
+                                              .threads = run.threads});
+  if (done.lost != 0) throw std::runtime_error("images were lost while they were converted");
+  mark(kConverted, images, which);
+}
+
+/// What a disk without room may do: images are errored, or the run is refused or not completed.
+class Played {
+ public:
+  Played(const StoredRun& run, const std::filesystem::path& folder, bool earlier)
+      : run_(run), folder_(folder), earlier_(earlier), full_(run.room != UINT64_MAX) {}
+
+  void play() {
+    Dice dice(run_.seed, earlier_ ? "earlier" : "pauses");
+    sink::Hdf5Config config = config_of(run_, folder_);
+    if (earlier_) config.images = run_.images / 2 + 1;
+    if (!run_.end_known) config.end = End::told;
+    std::unique_ptr<sink::Sink> sink = sink_of(run_, config);
+    mark(kBegins, 0);
+    sink->begin();
+    which_.assign(config.images, '0');
+    for (std::uint64_t first = 0; first < config.images; first += run_.stack) {
+      put(*sink, first, std::min(first + run_.stack, config.images));
+      pause(dice);
+      if (auto* const polled = able<sink::Polled>(*sink)) polled->poll();
+      mark(kPut, run_.form == sink::ImageForm::raw && !full_ ? sink->stats().images_written : 0);
+    }
+    if (run_.killed && !earlier_) {
+      sink.reset();
+      return repair();
+    }
+    settle(*sink);
+    const std::uint64_t written = books_.written;
+    mark(kSettled, written, which_);
+    sink->close(books_);
+    mark(kClosed, written, which_);
+    if (!sink->error().empty() && !full_) throw std::runtime_error(sink->error());
+    sink.reset();  // lets its files go
+    if (run_.converted && !earlier_) convert(run_, folder_, written, which_);
+  }
+
+ private:
+  void put(sink::Sink& sink, std::uint64_t first, std::uint64_t end) {
+    Filled filled{.form = run_.form};
+    fill(run_, first, end, earlier_, filled);
     sink::put_and_mark(sink, filled.stack);
     for (const StackImage& image : filled.stack.view()) {
-      books.expected += 1;
-      books.complete += 1;
-      books.accepted += image.decision == Decision::accepted ? 1U : 0U;
-      books.vetoed += image.decision == Decision::vetoed ? 1U : 0U;
-      books.errored += image.decision == Decision::errored ? 1U : 0U;
+      books_.expected += 1;
+      books_.complete += 1;
+      books_.accepted += image.decision == Decision::accepted ? 1U : 0U;
+      books_.vetoed += image.decision == Decision::vetoed ? 1U : 0U;
+      books_.errored += image.decision == Decision::errored ? 1U : 0U;
+      if (image.decision == Decision::accepted) which_[image.index] = '1';
     }
-    pause(dice);
-    sink.poll();
-    mark(kPut, run.form == sink::ImageForm::raw ? sink.stats().images_written : 0);
+    if (books_.errored != 0 && !full_) throw std::runtime_error("images are errored: " + sink.error());
   }
-  if (const auto lost = sink.settle(); !lost.empty()) throw std::runtime_error("lost: " + lost[0].reason);
-  books.written = sink.stats().images_written;
-  mark(kSettled, books.written);
-  sink.close(books);
-  mark(kClosed, books.written);
-  if (!sink.error().empty()) throw std::runtime_error(sink.error());
+  /// All images are in the files of a sink that is gone.
+  void repair() {
+    const std::uint64_t written = sink::repair((folder_ / "run").string()).books.written;
+    if (written != books_.accepted) throw std::runtime_error("images of a killed process are lost");
+    mark(kClosed, written, which_);
+  }
+  void settle(sink::Sink& sink) {
+    const auto lost = sink.settle();
+    if (!lost.empty() && !full_) throw std::runtime_error("lost: " + lost[0].reason);
+    for (const sink::LostImage& image : lost) which_[image.index] = '0';
+    books_.accepted -= lost.size();
+    books_.errored += lost.size();
+    books_.written = sink.stats().images_written;
+    const auto safe = static_cast<std::uint64_t>(std::count(which_.begin(), which_.end(), '1'));
+    if (safe != books_.written) {
+      throw std::runtime_error(fmt::format("{} images are written, and {} were kept", books_.written, safe));
+    }
+  }
+
+  const StoredRun& run_;
+  const std::filesystem::path& folder_;
+  bool earlier_, full_;
+  Books books_{};
+  std::string which_{};  // a letter an image, '1' of those that are kept
+};
+
+void play_one(const StoredRun& run, const std::filesystem::path& folder, bool earlier) {
+  try {
+    Played(run, folder, earlier).play();
+  } catch (const Error& refused) {  // by the disk, in words
+    const std::string text = refused.what();
+    if (run.room == UINT64_MAX || text.find("; ") == std::string::npos) throw;
+  }
 }
 
 }  // namespace
@@ -122,11 +206,22 @@ void play_one(const StoredRun& run, const std::filesystem::path& folder, bool ea
 std::string StoredRun::describe() const {
   constexpr std::array<const char*, 3> kForms{"dense", "sparse", "raw"};
   return fmt::format(
-      "{}, {} × {} pixels, {} images in stacks of {}, {} a file, {} threads{}{}{}{}, names are safe by {}",
+      "{}, {} × {} pixels, {} images in stacks of {}, {} a file, {} threads{}{}{}{}{}{}{}{}, names are safe by {}",
       kForms[static_cast<std::size_t>(form)], width, height, images, stack, images_per_file, threads,
       tables ? ", with tables and profiles" : "", accumulations ? ", with windows" : "",
       earlier ? ", over an earlier run" : "", end_known ? "" : ", of unknown end",
+      in_series == 0 ? "" : fmt::format(", in series of {}", in_series), converted ? ", converted" : "",
+      killed ? ", killed and repaired" : "", room == UINT64_MAX ? "" : fmt::format(", on a disk of {} bytes", room),
       names_by_any_sync ? "any sync" : "a sync of the folder");
+}
+
+std::vector<std::string> StoredRun::names() const {
+  if (in_series == 0) return {"run"};
+  std::vector<std::string> all;
+  for (std::uint64_t first = 0; first < images; first += in_series) {
+    all.push_back(fmt::format("run_s{:04}", first / in_series + 1));
+  }
+  return all;
 }
 
 std::vector<std::uint16_t> StoredRun::image(std::uint64_t frame) const {
@@ -138,6 +233,16 @@ std::vector<std::uint16_t> StoredRun::image(std::uint64_t frame) const {
   }
   return made;
 }
+
+namespace {
+
+void draw_series(Dice& dice, StoredRun& run) {
+  run.in_series = run.stack * (1 + dice.below(4));
+  run.earlier = run.accumulations = false;
+  run.end_known = true;
+}
+
+}  // namespace
 
 StoredRun draw_stored(std::uint64_t seed) {
   Dice dice(seed, "stored run");
@@ -155,6 +260,16 @@ StoredRun draw_stored(std::uint64_t seed) {
   run.earlier = dice.chance(0.4);
   run.end_known = !dice.chance(0.1);
   run.names_by_any_sync = dice.chance(0.5);
+  Dice more(seed, "more of stored runs");  // earlier seeds are the runs that they were
+  if (more.chance(0.25)) draw_series(more, run);
+  if (run.form == sink::ImageForm::raw && run.in_series == 0) run.converted = more.chance(0.5);
+  const bool simple = run.form == sink::ImageForm::dense && run.in_series == 0 && !run.tables;
+  if (simple && more.chance(0.3)) {
+    run.killed = true;
+    return run;
+  }
+  constexpr std::uint64_t kBeforeImages = 1'200'000;
+  if (!run.earlier && more.chance(0.25)) run.room = kBeforeImages + more.below(300'000);
   return run;
 }
 
@@ -194,7 +309,7 @@ void record(const StoredRun& run, const std::filesystem::path& folder, const std
   std::filesystem::create_directories(folder);
   log::set_level(log::Level::error);
   world::begin(run.seed, kLimitNs);
-  disk::begin(run.seed, folder, {});
+  disk::begin(run.seed, folder, {.room = run.room});
   if (run.earlier) {
     play_one(run, folder, true);
     mark(kEarlierDone, run.images / 2 + 1);

@@ -18,11 +18,17 @@ struct StoredRun {
   std::uint32_t images_per_file = 4;
   unsigned threads = 1, in_flight = 2;
   bool tables = false, accumulations = false;
-  bool earlier = false;           ///< a run of the same name was there before
-  bool end_known = true;          ///< else it is told
-  bool names_by_any_sync = true;  ///< as on file systems with a journal
+  bool earlier = false;             ///< a run of the same name was there before
+  bool end_known = true;            ///< else it is told
+  std::uint64_t in_series = 0;      ///< images of a series; 0: one run of files
+  bool converted = false;           ///< a raw run, afterwards
+  bool killed = false;              ///< before its end, and repaired
+  std::uint64_t room = UINT64_MAX;  ///< bytes of the disk
+  bool names_by_any_sync = true;    ///< as on file systems with a journal
 
   [[nodiscard]] std::string describe() const;
+  /// Of its files, in order of images.
+  [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] std::size_t pixels() const noexcept { return std::size_t{width} * height; }
   [[nodiscard]] bool accepted(std::uint64_t image) const noexcept { return image % 7 != 3; }
   /// Frame numbers of the earlier run are others.
@@ -48,7 +54,8 @@ struct StoredRun {
   }
 };
 
-inline constexpr std::size_t kBins = 700;  // of its profile
+inline constexpr std::size_t kBins = 700;                   // of its profile
+inline constexpr const char* kConvertedName = "converted";  // of the files that are made of raw ones
 
 StoredRun draw_stored(std::uint64_t seed);
 sink::Hdf5Config config_of(const StoredRun& run, const std::filesystem::path& folder);

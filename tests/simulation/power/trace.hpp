@@ -23,7 +23,7 @@ struct Op {
     rename,      ///< `name` becomes `to`
     link,        ///< `name` is also `to`
     unlink,
-    mark,  ///< `name` says of what, `at` how many images are safe
+    mark,  ///< `name` says of what, `at` how many images are safe, `bytes` which
   };
   Kind kind = Kind::mark;
   std::uint32_t file = 0;
@@ -45,6 +45,8 @@ inline constexpr const char* kBegins = "begins";
 inline constexpr const char* kPut = "a stack was put";
 inline constexpr const char* kSettled = "settled";
 inline constexpr const char* kClosed = "closed";
+inline constexpr const char* kConverts = "is being converted";
+inline constexpr const char* kConverted = "converted";
 
 /// The content of a file: bytes, and zeros behind them up to its size.
 struct Content {

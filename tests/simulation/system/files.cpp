@@ -108,9 +108,9 @@ ssize_t write(int fd, const void* data, std::size_t bytes) {
     return static_cast<ssize_t>(bytes);
   }
   if (!disk::guards(fd)) return call(fd, data, bytes);
-  const disk::Answer answer = disk::write(bytes);
-  if (answer.error != 0) return said(answer.error);
   const off_t at = ::lseek(fd, 0, SEEK_CUR);
+  const disk::Answer answer = disk::write(fd, static_cast<std::uint64_t>(at), bytes);
+  if (answer.error != 0) return said(answer.error);
   const ssize_t done = call(fd, data, answer.bytes);
   if (done > 0) disk::written(fd, static_cast<std::uint64_t>(at), bytes_of(data, done));
   return done;
@@ -119,7 +119,7 @@ ssize_t write(int fd, const void* data, std::size_t bytes) {
 ssize_t pwrite(int fd, const void* data, std::size_t bytes, off_t offset) {
   static const auto call = real<ssize_t (*)(int, const void*, std::size_t, off_t)>("pwrite");
   if (!disk::guards(fd)) return call(fd, data, bytes, offset);
-  const disk::Answer answer = disk::write(bytes);
+  const disk::Answer answer = disk::write(fd, static_cast<std::uint64_t>(offset), bytes);
   if (answer.error != 0) return said(answer.error);
   const ssize_t done = call(fd, data, answer.bytes, offset);
   if (done > 0) disk::written(fd, static_cast<std::uint64_t>(offset), bytes_of(data, done));

@@ -133,12 +133,13 @@ void FrameRows::append(const StackImage& image, ErrorReason result, const Stored
   raw_.push_back(raw);
 }
 
-void FrameRows::append(const FrameRows& from, std::size_t image, const StoredPlace& stored) {
+void FrameRows::append(const FrameRows& from, std::size_t image, const StoredPlace& stored, const RawPlace& raw) {
   if (image == 0) taken_ = taken_lost_ = 0;
   FrameRow row = from.rows_[image];
   row.stored = stored;
   rows_.push_back(row);
-  raw_.emplace_back();  // its bytes are others here
+  raw_.push_back(raw);
+  raw_.back().rows_crc32c = from.raw_[image].rows_crc32c;
   for (std::size_t column = 0; column < columns(); ++column) scalars_.push_back(from.scalar(image, column));
   for (; taken_ < image; ++taken_) taken_lost_ += from.rows_[taken_].lost_runs;
   const auto lost = from.lost_.begin() + static_cast<std::ptrdiff_t>(taken_lost_);

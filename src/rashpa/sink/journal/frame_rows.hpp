@@ -86,8 +86,9 @@ class FrameRows {
   void append(const StackImage& image, ErrorReason result, const StoredPlace& stored, const RawPlace& raw = {});
   /// The row of an image that the sink never had.
   void append(const SkippedImage& image);
-  /// A row of another run, which is stored here at `stored`.
-  void append(const FrameRows& from, std::size_t image, const StoredPlace& stored);
+  /// A row of another run, whose image is stored here at `stored` and has the bytes `raw`. Its rows of tables are as
+  /// they were.
+  void append(const FrameRows& from, std::size_t image, const StoredPlace& stored, const RawPlace& raw);
   /// Writes the rows appended since the last time to the journal; false when that failed: the next call tries again.
   bool note();
   /// Brings the rows of note() to the disk; false when that failed.

@@ -191,17 +191,21 @@ TEST(FrameRows, rows_of_another_run_come_with_their_numbers_and_lost_lines) {
     image.scalars[1] = Scalar::of_integer(index);
     image.lost = lost.data() + (index == 2 ? 1 : 0);
     image.lost_count = index == 1 ? 0 : index + 1 - index / 2;  // one, none, two
-    from.append(image, ErrorReason::none, {.file = 1});
+    from.append(image, ErrorReason::none, {.file = 1}, {.offset = 4096, .crc32c = 1, .rows_crc32c = 70 + index});
   }
   FrameRows to(to_file.number(), {.images = 6, .results = results()}, {});
   for (const std::uint32_t file : {5U, 6U}) {  // twice, each time from the first one on
-    for (std::size_t image : {0U, 2U}) to.append(from, image, {.file = file, .place = 9});
+    for (std::size_t image : {0U, 2U}) {
+      to.append(from, image, {.file = file, .place = 9}, {.length = 8, .crc32c = 2});
+    }
   }
   ASSERT_EQ(to.size(), 4U);
   for (const std::size_t first : {0U, 2U}) {
     EXPECT_EQ(to.row(first).index, 0U);
     EXPECT_EQ(to.row(first + 1).index, 2U);
     EXPECT_EQ(to.row(first).stored, (StoredPlace{.file = first == 0 ? 5U : 6U, .place = 9}));
+    EXPECT_EQ(to.raw_place(first), (RawPlace{.length = 8, .crc32c = 2, .rows_crc32c = 70}));
+    EXPECT_EQ(to.raw_place(first + 1).rows_crc32c, 72U) << "its rows of tables are as they were";
     EXPECT_EQ(to.scalar(first + 1, 1).integer(), 2);
     EXPECT_EQ(to.row(first).lost_runs, 1U);
     EXPECT_EQ(to.row(first + 1).lost_runs, 2U);

@@ -316,6 +316,26 @@ TEST_F(RawStore, an_image_that_has_changed_is_lost_and_not_converted) {
   expect_images("converted", accepted(20, {2, 10, 11, 12, 13, 14, 15, 16, 18}));
 }
 
+TEST_F(RawStore, bytes_that_a_conversion_has_lost_with_the_power_are_found_when_it_is_repaired) {
+  {
+    Hdf5Sink sink(config(20));
+    play(sink, 0, 20);
+    close(sink);
+  }
+  fs::create_directory(prefix("converted") + "_master.h5.completing");  // it ends before its end
+  EXPECT_THROW(convert_to("converted"), FileError);
+  fs::remove(prefix("converted") + "_master.h5.completing");
+  const fs::path data = prefix("converted") + "_data_000001.h5";
+  {
+    std::fstream file(data, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(fs::file_size(data) / 2));
+    file.write(std::string(64, '\0').data(), 64);  // of an image of which no two pixels are alike
+  }
+  const Repaired done = repair(prefix("converted"));
+  EXPECT_EQ(done.lost, 1U);
+  EXPECT_EQ(contents_of(done.master).at("/data/data").size(), (accepted(20).size() - 1) * image_bytes());
+}
+
 TEST_F(RawStore, a_run_without_room_is_refused_and_leaves_nothing) {
   if (!mount_small_disk(4 << 20)) GTEST_SKIP() << "no right to mount";
   Hdf5Config large = config(1000);

@@ -131,7 +131,7 @@ class Mover {
     store_.put(stack_, stored_, results_, error);
     if (!error.empty()) throw FileError("convert: " + error);
     for (std::uint32_t i = 0; i < stack_.count; ++i) {
-      to_.append(from_, first + i, stored_[i]);
+      to_.append(from_, first + i, stored_[i], stored_[i].file != 0 ? store_.raw_place(i) : RawPlace{});
       if (stack_.images[i].decision != Decision::errored) continue;
       FrameRow& row = to_.row(first + i);
       row.decision = Decision::errored;
@@ -196,6 +196,8 @@ Converted convert(const ConvertOptions& options) {
   rows.give_back_reserve();
   const std::vector<std::int64_t> places = index_stored(rows, [](const StoredPlace&) { return true; });
   const std::vector<std::uint32_t> special = special_mask_of(files.prefix(), rows);
+  const std::string accumulated_lost = prove_windows(files.accumulated());
+  bring_to_disk(files.prefix(), rows);
   // Peaks that cannot be listed are still in the tables, where rashpa peaks finds them.
   static_cast<void>(complete_master(files.prefix(), {.rows = rows,
                                                      .stored_index = places,
@@ -204,7 +206,7 @@ Converted convert(const ConvertOptions& options) {
                                                      .lasted_ns = rows.lasted_ns(),
                                                      .end_time = facts == master ? std::string() : end_of(master),
                                                      .special_mask = special,
-                                                     .accumulated_lost = prove_windows(files.accumulated())}));
+                                                     .accumulated_lost = accumulated_lost}));
   files.complete();
   return done;
 }

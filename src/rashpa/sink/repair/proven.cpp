@@ -2,6 +2,7 @@
 #include "rashpa/sink/repair/proven.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
@@ -177,6 +178,20 @@ std::string prove_windows(const fs::path& path) {
     throw;
   } catch (const FileError& damaged) {
     return damaged.what();
+  }
+}
+
+void bring_to_disk(const fs::path& prefix, const FrameRows& rows) {
+  std::set<fs::path> paths = {OutputFiles::tables_path(prefix), OutputFiles::accumulated_path(prefix)};
+  for (const FrameRow& row : rows.rows()) {
+    if (row.stored.file != 0) paths.insert(OutputFiles::data_path(prefix, row.stored.file, rows.header().form));
+  }
+  for (const fs::path& path : paths) {
+    if (!is_there(path)) continue;
+    if (const std::string reason = sync_to_disk(path); !reason.empty()) {
+      throw FileError(path.string() + " cannot be brought to the disk: " + reason +
+                      "; look at the disk, and type rashpa repair " + prefix.string());
+    }
   }
 }
 

@@ -67,4 +67,8 @@ class ProvenRows {
 /// why it cannot be read; it stays as it is then. Throws RefusedError as ProvenImages does.
 [[nodiscard]] std::string prove_windows(const std::filesystem::path& path);
 
+/// Brings all files that `rows` tell of to the disk, and those of tables and accumulations: their writer may have been
+/// killed before, and without their journal nothing tells of bytes that a loss of power takes. Throws FileError.
+void bring_to_disk(const std::filesystem::path& prefix, const FrameRows& rows);
+
 }  // namespace rashpa::sink

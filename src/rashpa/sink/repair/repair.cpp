@@ -93,15 +93,16 @@ Repaired repair(const std::string& prefix) {
   rows.give_back_reserve();
   if (is_raw) keep_facts(prefix);
   const std::vector<std::uint32_t> special = special_mask_of(prefix, rows);
+  const std::string accumulated_lost = prove_windows(OutputFiles::accumulated_path(prefix));
+  bring_to_disk(prefix, rows);
   // Peaks that cannot be listed are still in the tables, where rashpa peaks finds them.
-  static_cast<void>(
-      complete_master(prefix, {.rows = rows,
-                               .stored_index = places,
-                               .books = done.books,
-                               .unknown = done.unknown,
-                               .lasted_ns = rows.lasted_ns(),
-                               .special_mask = special,
-                               .accumulated_lost = prove_windows(OutputFiles::accumulated_path(prefix))}));
+  static_cast<void>(complete_master(prefix, {.rows = rows,
+                                             .stored_index = places,
+                                             .books = done.books,
+                                             .unknown = done.unknown,
+                                             .lasted_ns = rows.lasted_ns(),
+                                             .special_mask = special,
+                                             .accumulated_lost = accumulated_lost}));
   if (!is_raw) ::unlink(OutputFiles::journal_path(prefix).c_str());
   return done;
 }

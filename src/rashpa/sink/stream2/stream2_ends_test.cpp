@@ -140,6 +140,21 @@ TEST(Stream2Begin, waits_no_longer_when_all_are_there) {
   EXPECT_TRUE(is_connected(sink, 0) && is_connected(sink, 1));
 }
 
+TEST(Stream2Begin, waits_once_and_not_for_consumers_that_leave) {
+  Stream2Config config = config_of(1);
+  config.wait_s = 3600;
+  Stream2Sink sink(config, output_of(10));
+  {
+    const Client client(sink.consumers()[0].endpoint);
+    sink.begin();
+  }
+  ASSERT_EVENTUALLY(sink.consumers()[0].connected == 0);
+  Images images;
+  ErrorReason result{};
+  sink.put(images.stack(0), {&result, 1});  // returns
+  EXPECT_EQ(result, ErrorReason::dropped);
+}
+
 /// Says of one image that it was written over.
 struct OneGone final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index == 1; }
