@@ -54,6 +54,19 @@ def test_a_good_run_exits_with_0_shows_the_books_and_writes_the_report(tmp_path:
 
 
 @pytest.mark.usefixtures("fake_nodes")
+def test_a_run_without_a_folder_for_its_report_says_how_to_get_one(tmp_path: Path) -> None:
+    path = written_run(tmp_path)
+    path.write_text(path.read_text().replace("[run]\n", '[run]\nexisting = "replace"\n'))
+    says = "no report was written; give `rashpa run` --output FOLDER for report.json and report.html"
+    without = CliRunner().invoke(app, ["run", str(path), "--quiet"])
+    assert without.exit_code == 0, without.output
+    assert without.stdout.splitlines().count(says) == 1
+    with_report = CliRunner().invoke(app, ["run", str(path), "--output", str(tmp_path / "report")])
+    assert with_report.exit_code == 0, with_report.output
+    assert "no report" not in with_report.stdout
+
+
+@pytest.mark.usefixtures("fake_nodes")
 def test_without_a_page_there_is_none_not_even_that_of_an_earlier_run(tmp_path: Path) -> None:
     path, report = written_run(tmp_path), tmp_path / "report"
     path.write_text(path.read_text().replace("[run]\n", '[run]\nexisting = "replace"\n'))

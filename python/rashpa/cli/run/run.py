@@ -44,6 +44,7 @@ from rashpa.data.files.regular_file import reason
 
 _MOST_ASKED = 2
 _END_S = 1.8
+_NO_REPORT = "no report was written; give `rashpa run` --output FOLDER for report.json and report.html"
 
 
 _File = Annotated[
@@ -158,6 +159,8 @@ def conclude(
         written = _write_report(outcome, report, file, page)
     for path in written.paths:
         console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    if report is None and not outcome.refused:
+        console.print(_NO_REPORT, markup=False, highlight=False, soft_wrap=True)
     with only_tells("where the images are", said.append):
         for line in ways_to_images(outcome):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
