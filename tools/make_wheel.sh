@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds wheels into build/wheel/dist: with the first of the Pythons $2… that is older than 3.12 one for its version alone, and with the
 # first of the others one for all Pythons from 3.12 on (the stable ABI). The Python $1 runs the tools. The libraries that a wheel needs are
-# inside it: it serves every distribution whose C library is not older than this machine's.
+# inside it, with their licences: it serves every distribution whose C library is not older than this machine's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tool_python=$1
@@ -24,6 +24,7 @@ for python in "$@"; do
     --plat auto --wheel-dir build/wheel/dist >"build/wheel/$tag.log" 2>&1 || { tail -n 30 "build/wheel/$tag.log" >&2; exit 1; }
   # the name promises what auditwheel finds in the libraries of the wheel, and no more
   wheel=$(echo build/wheel/dist/rashpa-*-"$tag"-*.whl)
+  PYTHONPATH=$tools "$tool_python" tools/release/wheel_notices.py "$wheel"
   platform=$(PYTHONPATH=$tools "$tool_python" -m auditwheel show --json "$wheel" | "$tool_python" -c 'import json, sys; print(json.load(sys.stdin)["overall_tag"])')
   case $wheel:$platform in
     *-"$tag"-*"$platform".whl:manylinux_*_"$(uname -m)") ;;

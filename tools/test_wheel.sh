@@ -28,6 +28,7 @@ install() {
 }
 passed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN {printf "%.1f", to - from}'; }
 
+"$tool_python" tools/release/wheel_notices.py --check build/wheel/dist/rashpa-*.whl
 tried=" "
 : > build/wheel/tried
 for python in "$@"; do
