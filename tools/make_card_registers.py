@@ -79,7 +79,7 @@ class Map:
 
 def read(path: Path) -> Map:
     """Compiles the description."""
-    from systemrdl import RDLCompiler
+    from systemrdl.compiler import RDLCompiler
     from systemrdl.node import AddressableNode, FieldNode, RegfileNode, RegNode
 
     compiler = RDLCompiler()
@@ -88,7 +88,7 @@ def read(path: Path) -> Map:
     enums: dict[str, tuple[tuple[str, int, str], ...]] = {}
 
     def place(node: AddressableNode) -> tuple[int, int, int]:
-        if not node.is_array:
+        if node.array_dimensions is None or node.array_stride is None:
             return node.raw_address_offset, 1, node.size
         return node.raw_address_offset, node.array_dimensions[0], node.array_stride
 
