@@ -313,8 +313,8 @@ void DtpSource::tell_quiet(std::uint64_t next, std::int64_t now) noexcept {
   }
 }
 
-// False when the link has no room for the event: poll, repeat.
-bool DtpSource::tell_skipped() {
+// Where the link has no room for the event the next poll repeats it.
+void DtpSource::tell_skipped() {
   const Dtp& dtp = config_.dtp;
   const std::uint64_t index = *untold_;
   FrameRecord record{};
@@ -329,10 +329,9 @@ bool DtpSource::tell_skipped() {
   record.user[1] = skip_events_ + 1;
   std::array<std::byte, FrameRecord::kBytes> bytes{};
   encode(record, bytes);
-  if (!sender_.post_event({bytes.data(), dtp.placement.skip_offset(), immediate_of(dtp.id, index)})) return false;
+  if (!sender_.post_event({bytes.data(), dtp.placement.skip_offset(), immediate_of(dtp.id, index)})) return;
   ++skip_events_;
   untold_.reset();
-  return true;
 }
 
 void DtpSource::drain(const std::stop_token& stop) {

@@ -139,7 +139,7 @@ class DtpSource {
   void skip_image(std::uint64_t index);
   void tell_sent(std::uint64_t next) noexcept;
   void tell_quiet(std::uint64_t next, std::int64_t now) noexcept;
-  bool tell_skipped();
+  void tell_skipped();
   bool post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count);
   void drain(const std::stop_token& stop);
   void poll(std::uint32_t wait_us);

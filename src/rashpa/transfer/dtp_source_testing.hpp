@@ -46,18 +46,19 @@ class Frames final : public FrameSource {
 class CopySender : public link::Sender {
  public:
   explicit CopySender(std::size_t bytes) : memory(bytes) {}
-  std::size_t post(std::span<const link::BufferDescriptor> writes) override {
+  std::size_t post(std::span<const link::BufferDescriptor> descriptors) override {
     std::size_t taken = 0;
-    for (const auto& write : writes) {
-      if (queued_ == 5) break;
+    for (const auto& write : descriptors) {
+      if (queued_ == room) break;
       std::memcpy(memory.data() + write.destination, write.source, write.bytes);
       ++queued_;
+      ++writes;
       ++taken;
     }
     return taken;
   }
   bool post_event(const link::Event& event) override {
-    if (queued_ == 5) return false;
+    if (queued_ == 5 || !takes_events) return false;
     records.push_back(*decode_frame_record({event.record, FrameRecord::kBytes}));
     immediates.push_back(event.immediate);
     destinations.push_back(event.destination);
@@ -79,6 +80,9 @@ class CopySender : public link::Sender {
   std::vector<FrameRecord> records;
   std::vector<std::uint32_t> immediates;
   std::vector<std::uint64_t> destinations;
+  std::size_t room = 5;
+  std::size_t writes = 0;
+  bool takes_events = true;
   std::function<void()> on_event;
   std::function<void(bool)> on_poll;  // whether there was nothing to send
   std::atomic<std::uint64_t> grant{link::kUnlimited};
