@@ -51,6 +51,7 @@ CXX_ROOMS: Mapping[str, tuple[str, ...]] = {
         "dataset": "files jungfrau",
         "scheduler": "lane",
         "emulator": "card",
+        "transfer": "testing",
         "link": "sending arrivals shim inproc pcie roce fpga verbs sls stream2 factory testing",
         "kernel": "contract device photons rings peaks testing",
         "unit": "limits split dealt cpu cuda opencl fpga contract",

@@ -10,7 +10,7 @@
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/link.hpp"
-#include "rashpa/transfer/farm_testing.hpp"
+#include "rashpa/transfer/testing/farm_testing.hpp"
 
 namespace rashpa::transfer {
 namespace {

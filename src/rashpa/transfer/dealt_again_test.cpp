@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "rashpa/transfer/farm_testing.hpp"
+#include "rashpa/transfer/testing/farm_testing.hpp"
 
 namespace rashpa::transfer {
 namespace {

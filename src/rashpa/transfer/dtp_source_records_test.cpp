@@ -12,7 +12,7 @@
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
-#include "rashpa/transfer/dtp_source_testing.hpp"
+#include "rashpa/transfer/testing/dtp_source_testing.hpp"
 
 namespace rashpa::transfer {
 namespace {

@@ -11,7 +11,7 @@
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/core/time/clock.hpp"
-#include "rashpa/transfer/dtp_source_testing.hpp"
+#include "rashpa/transfer/testing/dtp_source_testing.hpp"
 
 namespace rashpa::transfer {
 namespace {
