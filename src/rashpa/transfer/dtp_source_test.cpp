@@ -419,7 +419,7 @@ DealerConfig small_farm(std::int64_t response_ns, std::uint32_t dtps = 1) {
 }
 
 TEST(DtpSource, an_image_that_is_dealt_again_has_a_number_behind_all_images) {
-  Frames frames;
+  Frames frames(true);
   CopySender sender(8192);
   sender.grant = 4;
   Dealer dealer(small_farm(60'000'000'000, 2));
@@ -444,7 +444,9 @@ TEST(DtpSource, an_image_that_is_dealt_again_has_a_number_behind_all_images) {
   for (std::uint64_t index = 0; index < 4; ++index) {
     EXPECT_EQ(source.sent(index), Completeness::complete);
     EXPECT_EQ(sender.records[index].index, index);
-    EXPECT_EQ(sender.records[index].frame_number, 1 + 2 * (index % 2));
+    const std::uint64_t frame = 1 + 2 * (index % 2);
+    EXPECT_EQ(sender.records[index].frame_number, frame);
+    EXPECT_EQ(sender.records[index].payload_crc32c, crc32c({frames.frame(frame), kWidth * kHeight * 2}));
   }
   EXPECT_EQ(source.sent(4), Completeness::open);
 }
