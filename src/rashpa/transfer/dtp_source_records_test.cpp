@@ -43,6 +43,7 @@ TEST(DtpSourceRecords, say_all_that_a_destination_must_know_of_an_image) {
             (std::vector<std::uint32_t>{FrameRecord::dark, 0, 0, 0, FrameRecord::dark, FrameRecord::last_of_run}));
   EXPECT_EQ(sender.writes, 6U * kHeight) << "a line each, and nothing else";
   EXPECT_EQ(sender.pending(), 0U) << "all has left";
+  EXPECT_EQ(source.stats().late_ns, 0) << "no frame is due at any time";
 }
 
 TEST(DtpSourceRecords, of_skipped_images_have_the_time_at_which_they_are_told) {

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -383,6 +385,42 @@ TEST(Master, that_cannot_be_completed_is_an_error_of_its_run_and_keeps_its_journ
       << said;
   EXPECT_EQ(sink.error(), said);
   EXPECT_TRUE(fs::exists(prefix.string() + "_master.journal"));
+}
+
+TEST(Master, images_whose_rows_have_no_room_are_errored_at_once) {
+  constexpr std::uint32_t kRows = 4000;
+  Fixture run;
+  Hdf5Config config = run.config();
+  config.results.tables = {{"peaks", {{.name = "x", .type = Column::Type::f64}}, kRows}};
+  Hdf5Sink sink(config);
+  const std::vector<Scalar> rows(kRows, Scalar::of_real(0.1));
+  const auto put = [&](std::uint64_t first, std::uint64_t end) {
+    Stack stack;
+    for (std::uint64_t n = first; n < end; ++n) {
+      StackImage& image = stack.images.emplace_back();
+      image.index = image.frame_number = n;
+      image.completeness = Completeness::complete;
+      image.decision = Decision::accepted;
+      image.pixels = reinterpret_cast<const std::byte*>(run.pixels.data());
+      image.tables[0] = {rows.data(), kRows};
+    }
+    stack.count = static_cast<std::uint32_t>(end - first);
+    run.results.assign(stack.count, ErrorReason::none);
+    sink.put(stack, run.results);
+  };
+  put(0, 3);
+  EXPECT_EQ(run.results, std::vector<ErrorReason>(3, ErrorReason::none)) << sink.error();
+  // A limit on the size of files stands for the full disk; the other files are smaller.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = fs::file_size(run.folder / "run_tables.h5") + 1000;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  put(3, 4);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(run.results, std::vector<ErrorReason>(1, ErrorReason::storage));
+  EXPECT_NE(sink.error(), "");
 }
 
 }  // namespace

@@ -196,7 +196,13 @@ TEST_F(Faults, images_of_a_sync_that_fails_do_not_count_as_written) {
   const std::uint64_t held = store_with({.failing_sync = 0}, 20);
   EXPECT_LT(held, 20U);
   EXPECT_EQ(places_.size(), 20U) << "each was written, and only then lost";
-  EXPECT_NE(error_.find("brought to the device"), std::string::npos) << error_;
+  EXPECT_NE(error_.find("run_data_000001.raw cannot be brought to the device"), std::string::npos) << error_;
+}
+
+TEST_F(Faults, images_of_an_index_that_is_not_on_the_device_do_not_count_as_written) {
+  const std::uint64_t held = store_with({.failing_sync = 1}, 20);  // behind that of the first file
+  EXPECT_LT(held, 20U);
+  EXPECT_NE(error_.find("the index cannot be brought to the device"), std::string::npos) << error_;
 }
 
 }  // namespace

@@ -265,6 +265,28 @@ TEST_F(RawStore, room_behind_the_last_image_is_given_back) {
   EXPECT_FALSE(fs::exists(prefix("run_raw") + "_data_000002.raw"));
 }
 
+TEST_F(RawStore, a_file_has_room_for_the_images_that_can_still_come_where_that_is_known) {
+  for (const End end : {End::known, End::told}) {
+    Hdf5Config few = config(3);
+    few.end = end;
+    const Hdf5Sink sink(few);
+    const std::uint64_t images = end == End::known ? 3 : 8;
+    EXPECT_EQ(fs::file_size(prefix("run_raw") + "_data_000001.raw.new"), 4096U + images * 8192);
+  }
+}
+
+TEST_F(RawStore, images_larger_than_a_write_are_stored_from_where_they_lie) {
+  width_ = 40'000;  // five megabytes
+  {
+    Hdf5Sink sink(config(10));
+    play(sink, 0, 10);  // one of them is vetoed in between
+    close(sink);
+    EXPECT_EQ(sink.error(), "");
+  }
+  EXPECT_EQ(convert_to("converted").lost, 0U);
+  expect_images("converted", accepted(10));
+}
+
 TEST_F(RawStore, what_was_written_when_the_process_is_killed_is_converted) {
   int says[2];
   ASSERT_EQ(pipe(says), 0);

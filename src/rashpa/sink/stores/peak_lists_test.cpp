@@ -76,14 +76,17 @@ class PeakListsTest : public testing::Test {
       stack.count = static_cast<std::uint32_t>(stack.images.size());
       put_and_mark(sink, stack);
       EXPECT_TRUE(sink.settle().empty());
+      if (without_tables_) fs::remove(config_.prefix + "_tables.h5");
       sink.close({});
-      EXPECT_EQ(sink.error(), "");
+      error_ = sink.error();
     }
     return H5Fopen((config_.prefix + "_master.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   }
 
   fs::path folder_;
   Hdf5Config config_;
+  bool without_tables_ = false;  // they are gone when the master is completed
+  std::string error_;            // of the sink
 };
 
 TEST_F(PeakListsTest, stored_images_have_their_peaks_in_the_master) {
@@ -98,6 +101,17 @@ TEST_F(PeakListsTest, stored_images_have_their_peaks_in_the_master) {
   EXPECT_EQ(read<float>(file, group + "peakNPixels", H5T_NATIVE_FLOAT)[1], 2);
   EXPECT_EQ(H5Lexists(file, "/entry/result_1/peakSNR", H5P_DEFAULT), 0) << "the table has none";
   EXPECT_EQ(H5Lexists(file, "/entry/result_2", H5P_DEFAULT), 0) << "the other table has no peaks";
+  EXPECT_EQ(error_, "");
+  H5Fclose(file);
+}
+
+TEST_F(PeakListsTest, a_master_that_cannot_have_them_is_complete_without_and_says_so) {
+  without_tables_ = true;
+  const hid_t file = play({2, 1});
+  ASSERT_GE(file, 0);
+  EXPECT_EQ(H5Lexists(file, "/entry/result_1", H5P_DEFAULT), 0);
+  EXPECT_GT(H5Lexists(file, "/entry/rashpa", H5P_DEFAULT), 0);
+  EXPECT_TRUE(error_.starts_with("the master is without lists of peaks: ")) << error_;
   H5Fclose(file);
 }
 
