@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Frames and a link for tests of a DTP's source.
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "rashpa/link/link.hpp"
@@ -68,7 +68,9 @@ class CopySender : public link::Sender {
   std::size_t poll(std::uint32_t) override {
     polls.fetch_add(1);
     if (on_poll) on_poll(queued_ == 0);
-    return std::exchange(queued_, 0);
+    const std::size_t done = std::min(queued_, at_a_time);
+    queued_ -= done;
+    return done;
   }
   [[nodiscard]] std::size_t pending() const noexcept override { return queued_; }
   [[nodiscard]] std::uint64_t granted() const noexcept override { return grant.load(); }
@@ -83,6 +85,7 @@ class CopySender : public link::Sender {
   std::size_t room = 5;
   std::size_t writes = 0;
   bool takes_events = true;
+  std::size_t at_a_time = 5;  // that a poll finds done
   std::function<void()> on_event;
   std::function<void(bool)> on_poll;  // whether there was nothing to send
   std::atomic<std::uint64_t> grant{link::kUnlimited};
