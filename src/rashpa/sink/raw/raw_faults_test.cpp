@@ -140,6 +140,7 @@ class Faults : public testing::Test {
       (void)eventually(written, "", std::chrono::milliseconds(100));  // wait: nothing may come, and if so not soon
     }
     written_before_ = store->stats().images_written;
+    if (gone_) fs::remove(files.data(1));
     store->settle(error_);
     std::uint64_t held = 0;
     for (const Place& place : places_) {
@@ -163,6 +164,7 @@ class Faults : public testing::Test {
   std::uint32_t width_ = 64;  // an image is two blocks
   std::vector<Place> places_;
   std::uint64_t written_before_ = 0;  // the end
+  bool gone_ = false;                 // the first file, at the end
   std::string error_;
 };
 
@@ -197,6 +199,13 @@ TEST_F(Faults, images_of_a_sync_that_fails_do_not_count_as_written) {
   EXPECT_LT(held, 20U);
   EXPECT_EQ(places_.size(), 20U) << "each was written, and only then lost";
   EXPECT_NE(error_.find("run_data_000001.raw cannot be brought to the device"), std::string::npos) << error_;
+}
+
+TEST_F(Faults, images_of_a_file_that_is_gone_are_counted_no_more) {
+  gone_ = true;
+  EXPECT_EQ(store_with({}, 20), 12U) << "eight were in it";
+  EXPECT_GT(written_before_, 0U);
+  EXPECT_NE(error_.find("run_data_000001.raw"), std::string::npos) << error_;
 }
 
 TEST_F(Faults, images_of_an_index_that_is_not_on_the_device_do_not_count_as_written) {
