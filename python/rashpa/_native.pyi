@@ -568,11 +568,17 @@ class BufferConfig:
         self, keys: dict[str, bool | int | float | str]
     ) -> None: ...  # those of [[buffer]], as schema/sections.json has them
 
-def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not
-def available_devices() -> list[
+def available_units(
+    names: Sequence[str] = ...,
+) -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not
+def available_devices(
+    names: Sequence[str] = ...,
+) -> list[
     tuple[str, int, str, int, int, bool]
 ]: ...  # unit, number, name, bytes, of these free (0: not known), memory of the host
-def device_buses() -> list[tuple[str, int, str]]: ...  # unit, number, PCI address ("": not known)
+def device_buses(
+    names: Sequence[str] = ...,
+) -> list[tuple[str, int, str]]: ...  # unit, number, PCI address ("": not known)
 
 class Found:
     """What a pipeline found in the images of one call, by their place in it. Arrays are the caller's, but for `pixels`: a view of the memory in which

@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -349,7 +349,7 @@ class FakeFactory:
     def take_log(self) -> Iterable[NativeMessage]:
         return ()
 
-    def capabilities(self, node: str) -> Capabilities:
+    def capabilities(self, node: str, units: Sequence[str] = ()) -> Capabilities:  # noqa: ARG002  it looks for none
         links = (Link(name="roce", bytes_per_s=self._bytes_per_s, pmtus=(256, 512, 1024, 2048, 4096)),)
         pixels = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
         kernels, sinks = tuple(declarations()), ("hdf5", "raw", "memory", "null")

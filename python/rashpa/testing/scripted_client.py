@@ -24,7 +24,8 @@ _STATES = {
 
 class ScriptedClient(NodeClient):
     """Obeys every order but those in `fails`, by name. `status_now`: its next status; `orders`: names of its orders, GetStatus aside; `configured`: its
-    answer to Configure and Join; `hear`: is told every order. `tables`: by their names and those of buffers or DTPs; `said`: the entries of its log;
+    answer to Configure and Join; `hear`: is told every order. `asked_units`: of each question for its
+    capabilities. `tables`: by their names and those of buffers or DTPs; `said`: the entries of its log;
     `views`: images by buffer and kind; `viewed`: questions for these. An error in `fails` under the name of a table, under `log` or under a kind of image is
     its answer to that question."""
 
@@ -33,6 +34,7 @@ class ScriptedClient(NodeClient):
         self.status_now = Status(node=name, role=role, state=state, holder=holder)
         self.fails: dict[str, NodeError] = {}
         self.orders: list[str] = []
+        self.asked_units: list[tuple[str, ...]] = []
         self.capable = Capabilities(
             node=name,
             role=role,
@@ -78,6 +80,7 @@ class ScriptedClient(NodeClient):
     def _answer(self, message: Telegram) -> Telegram:
         name = type(message).__name__
         if isinstance(message, telegram.GetCapabilities):
+            self.asked_units.append(message.units)
             return self.capable
         if not isinstance(message, telegram.GetStatus):
             self.orders.append(name)

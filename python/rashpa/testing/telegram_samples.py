@@ -37,7 +37,7 @@ _EMULATOR_END = t.Endpoint(address="127.0.0.1", port=49152, qpn=18, rkey=48879, 
 def telegram_samples() -> dict[str, t.Telegram]:
     """Return the telegrams by file name without .xml."""
     return {
-        "get_capabilities": t.GetCapabilities(),
+        "get_capabilities": t.GetCapabilities(units=("cpu", "opencl")),
         "capabilities": _capabilities(),
         **_before_the_run(),
         **_in_the_run(),

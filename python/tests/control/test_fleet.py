@@ -75,6 +75,23 @@ def test_a_node_that_does_not_answer_stays_as_it_was_heard_last(
     assert (fleet.status("a"), fleet.heard["a"]) == (before, moment)
 
 
+def test_receivers_look_for_the_units_of_the_plan_alone(fleet: Fleet, clients: dict[str, ScriptedClient]) -> None:
+    here = telegram.Unit(name="cpu", usable=True, what="2 processors")
+    for client in clients.values():
+        client.capable = replace(client.capable, units=(here,))
+    known = asyncio.run(fleet.ask_abilities())
+    assert {name: client.asked_units for name, client in clients.items()} == {name: [("cpu",)] for name in clients}
+    assert known == {name: client.capable for name, client in clients.items()}
+
+
+def test_a_receiver_without_a_unit_of_the_plan_looks_for_all(fleet: Fleet, clients: dict[str, ScriptedClient]) -> None:
+    absent = telegram.Unit(name="cpu", usable=False, what="a test")
+    clients["a"].capable = replace(clients["a"].capable, units=(absent,))
+    asyncio.run(fleet.ask_abilities())
+    assert clients["a"].asked_units == [("cpu",), ()]
+    assert clients["emulator"].asked_units == [("cpu",)], "an emulator has no units"
+
+
 def test_a_step_that_is_long_at_work_is_known_until_it_goes_on(fleet: Fleet) -> None:
     fleet.keep("a", receiver_status("azimuthal is at image 7 for 3 s"))
     assert fleet.busy == {"full_a": "buffer full_a: azimuthal is at image 7 for 3 s"}

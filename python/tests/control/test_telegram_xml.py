@@ -206,6 +206,7 @@ def test_schema_and_classes_have_the_same_defaults() -> None:
                 assert fields[name].default is not dataclasses.MISSING, where
             if default is not None:
                 said = fields[name].default
+                said = " ".join(said) if isinstance(said, tuple) else said
                 same = (
                     float(default) == said
                     if isinstance(said, float)

@@ -2,6 +2,8 @@
 """What the plan says that pipelines take of the memory of a device, beside what units have taken there."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -129,3 +131,22 @@ def test_a_receiver_says_which_devices_it_has_and_how_much_memory() -> None:
     assert len(set(numbers)) == len(numbers)
     assert {unit for unit, _ in numbers} == set(UNITS)
     assert not NativeFactory("emulator").capabilities("e").devices
+
+
+def test_a_receiver_loads_no_driver_of_a_unit_that_it_is_not_asked_for() -> None:
+    """In a process of its own: what is loaded stays. The question for all units shows that there is a driver to load."""
+    code = (
+        "import pathlib, sys; from rashpa.node.engine.native_engine import NativeFactory\n"
+        "can = NativeFactory('receiver').capabilities('r', tuple(sys.argv[1:]))\n"
+        "maps = pathlib.Path('/proc/self/maps').read_text()\n"
+        "print([unit.name for unit in can.units], [device.unit for device in can.devices], 'libOpenCL' in maps, 'libcuda.' in maps)"
+    )
+
+    def said(*units: str) -> str:
+        return subprocess.run([sys.executable, "-c", code, *units], capture_output=True, text=True, check=True).stdout
+
+    assert said("cpu") == "['cpu'] [] False False\n"
+    if "opencl" in UNITS:
+        assert said("opencl").startswith("['opencl'] ['opencl'")
+        assert " True " in said("opencl")
+    assert said().startswith("['cpu', 'cuda', 'opencl', 'fpga']")

@@ -306,23 +306,34 @@ void bind_status(nb::module_& m) {
 void bind_receiver(nb::module_& m) {
   bind_config(m);
   bind_status(m);
-  m.def("available_units", [] {
-    std::vector<std::tuple<std::string, bool, std::string>> units;
-    for (const unit::Available& each : unit::available_units()) units.emplace_back(each.name, each.usable, each.what);
-    return units;
-  });
-  m.def("available_devices", [] {
-    std::vector<std::tuple<std::string, std::uint32_t, std::string, std::size_t, std::size_t, bool>> devices;
-    for (const unit::UnitDevice& each : unit::available_devices()) {
-      devices.emplace_back(each.unit, each.number, each.name, each.memory_bytes, each.free_bytes, each.unified);
-    }
-    return devices;
-  });
-  m.def("device_buses", [] {
-    std::vector<std::tuple<std::string, std::uint32_t, std::string>> buses;
-    for (const unit::UnitDevice& each : unit::available_devices()) buses.emplace_back(each.unit, each.number, each.bus);
-    return buses;
-  });
+  m.def(
+      "available_units",
+      [](const std::vector<std::string>& names) {
+        std::vector<std::tuple<std::string, bool, std::string>> units;
+        for (const unit::Available& each : unit::available_units(names))
+          units.emplace_back(each.name, each.usable, each.what);
+        return units;
+      },
+      "names"_a = std::vector<std::string>{});
+  m.def(
+      "available_devices",
+      [](const std::vector<std::string>& names) {
+        std::vector<std::tuple<std::string, std::uint32_t, std::string, std::size_t, std::size_t, bool>> devices;
+        for (const unit::UnitDevice& each : unit::available_devices(names)) {
+          devices.emplace_back(each.unit, each.number, each.name, each.memory_bytes, each.free_bytes, each.unified);
+        }
+        return devices;
+      },
+      "names"_a = std::vector<std::string>{});
+  m.def(
+      "device_buses",
+      [](const std::vector<std::string>& names) {
+        std::vector<std::tuple<std::string, std::uint32_t, std::string>> buses;
+        for (const unit::UnitDevice& each : unit::available_devices(names))
+          buses.emplace_back(each.unit, each.number, each.bus);
+        return buses;
+      },
+      "names"_a = std::vector<std::string>{});
   nb::class_<Receiver>(m, "Receiver")
       .def(
           "__init__",

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -146,27 +148,50 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
 #endif
 }
 
-std::vector<Available> available_units() {
-  std::vector<Available> units{
-      {.name = "cpu", .usable = true, .what = fmt::format("{} processors", std::thread::hardware_concurrency())}};
+namespace {
+
+bool is_wanted(std::span<const std::string> names, std::string_view name) {
+  return names.empty() || std::ranges::find(names, name) != names.end();
+}
+
+Available cpu_available() {
+  return {.name = "cpu", .usable = true, .what = fmt::format("{} processors", std::thread::hardware_concurrency())};
+}
+
+Available cuda_available() {
 #ifdef RASHPA_HAVE_CUDA
-  units.push_back(cuda::available());
+  return cuda::available();
 #else
-  units.push_back({.name = "cuda", .usable = false, .what = left_out("cuda")});
+  return {.name = "cuda", .usable = false, .what = left_out("cuda")};
 #endif
-  units.push_back(opencl::available());
+}
+
+Available fpga_available() {
   const bool cards = has_component("card");
-  units.push_back(
-      {.name = "fpga", .usable = cards, .what = cards ? "a card that is named, real or simulated" : left_out("card")});
+  return {
+      .name = "fpga", .usable = cards, .what = cards ? "a card that is named, real or simulated" : left_out("card")};
+}
+
+}  // namespace
+
+std::vector<Available> available_units(std::span<const std::string> names) {
+  constexpr std::array<std::pair<std::string_view, Available (*)()>, 4> kUnits{
+      {{"cpu", cpu_available}, {"cuda", cuda_available}, {"opencl", opencl::available}, {"fpga", fpga_available}}};
+  std::vector<Available> units;
+  for (const auto& [name, available] : kUnits) {
+    if (is_wanted(names, name)) units.push_back(available());
+  }
   return units;
 }
 
-std::vector<UnitDevice> available_devices() {
-  std::vector<UnitDevice> devices = opencl::devices();
+std::vector<UnitDevice> available_devices(std::span<const std::string> names) {
+  std::vector<UnitDevice> devices;
 #ifdef RASHPA_HAVE_CUDA
-  std::vector<UnitDevice> more = cuda::devices();
-  devices.insert(devices.begin(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  if (is_wanted(names, "cuda")) devices = cuda::devices();
 #endif
+  if (is_wanted(names, "opencl")) {
+    for (UnitDevice& device : opencl::devices()) devices.push_back(std::move(device));
+  }
   return devices;
 }
 

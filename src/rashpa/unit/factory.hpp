@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,7 +75,8 @@ struct Available {
   bool usable = false;
   std::string what;  ///< which device, or why it cannot be used
 };
-std::vector<Available> available_units();
+/// The units of these names, all without names. Looking for one loads its driver: pocl's brings a compiler of 100 MB.
+std::vector<Available> available_units(std::span<const std::string> names = {});
 
 /// A device that a unit other than cpu can be made on.
 struct UnitDevice {
@@ -86,7 +88,8 @@ struct UnitDevice {
   bool unified = false;          ///< it is memory of the host
   std::string bus{};             ///< its PCI address, 0000:41:00.0; empty: not known
 };
-/// The devices of this machine. Makes nothing on them: the call takes none of their memory.
-std::vector<UnitDevice> available_devices();
+/// The devices of the units of these names, of all without names. Makes nothing on them: the call takes none of their
+/// memory.
+std::vector<UnitDevice> available_devices(std::span<const std::string> names = {});
 
 }  // namespace rashpa::unit

@@ -5,13 +5,13 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rashpa.control.nodes.gather_limited import gather_all
+from rashpa.control.nodes.gather_limited import gather_all, gather_limited
 from rashpa.control.nodes.heard import status_of
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.telegrams import telegram
-from rashpa.control.telegrams.telegram import Status
+from rashpa.control.telegrams.telegram import Capabilities, Status
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,14 @@ class Fleet:
     async def look_at(self, name: str) -> None:
         """Ask a node for its status, and keep it. Raise NodeError when it does not answer."""
         self.keep(name, await self.clients[name].status())
+
+    async def ask_abilities(self) -> dict[str, Capabilities]:
+        """Return the capabilities of all nodes, by name; they look for the units that the plan names. Raise NodeError when a node does not answer."""
+
+        async def ask(name: str) -> Capabilities:
+            return await self.clients[name].capabilities(self.plan.units_of(name))
+
+        return dict(zip(self.clients, await gather_limited(ask, self.clients), strict=True))
 
     async def order_each(self, orders: Mapping[str, telegram.Telegram]) -> None:
         """Give each node its order, all at the same time. Raise NodeError after all have answered."""

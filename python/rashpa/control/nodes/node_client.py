@@ -12,7 +12,7 @@ import ssl
 import sys
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -103,8 +103,12 @@ class NodeClient:
         """Close the client; requests in flight get a second to be answered."""
         await self._http.aclose()
 
-    async def capabilities(self) -> Capabilities:
-        return await self._ask(telegram.GetCapabilities(), Capabilities)
+    async def capabilities(self, units: Sequence[str] = ()) -> Capabilities:
+        """Ask for the capabilities. The node looks for `units` alone, for all of its units without them or when one of them cannot be used."""
+        can = await self._ask(telegram.GetCapabilities(units=tuple(units)), Capabilities)
+        if can.role == "receiver" and {unit.name for unit in can.units if unit.usable} < set(units):
+            can = await self._ask(telegram.GetCapabilities(), Capabilities)
+        return can
 
     async def configure(self, order: Configure) -> Configured:
         return await self._ask(order, Configured)

@@ -123,6 +123,10 @@ class Plan:
             found.setdefault(self.emulator_of(dtp), []).append(dtp)
         return found
 
+    def units_of(self, node: str) -> tuple[str, ...]:
+        """Return the names of the units that a node's buffers work on, and of processors."""
+        return tuple(sorted({"cpu", *(buffer.section.unit for buffer in self.buffers_of(node))}))
+
     def buffers_of(self, receiver: str) -> tuple[PlannedBuffer, ...]:
         """Return the buffers of a receiver, in the order of the run file."""
         return tuple(self._of_receivers.get(receiver, ()))

@@ -58,7 +58,7 @@ class AttachedCourse(Course):
         await self._nodes.connect(fleet.plan)
         await self._find_run()
         for name in fleet.alive(fleet.clients):
-            self._outcome.capabilities[name] = await fleet.clients[name].capabilities()
+            self._outcome.capabilities[name] = await fleet.clients[name].capabilities(fleet.plan.units_of(name))
         async with self._nodes.renewed(fleet.heard):
             await self._claim()
             self._notes.note()

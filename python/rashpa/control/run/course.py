@@ -25,7 +25,7 @@ from rashpa.control.handover.steering import Steering
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.gather_limited import gather_all, gather_limited
 from rashpa.control.nodes.heard import UNHEARD
-from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.nodes.poll_while import poll_while
 from rashpa.control.plan.groups import Joined
 from rashpa.control.run.configuring import Ends, configure_emulator, configure_receiver
@@ -99,8 +99,7 @@ class Course:
     async def _ask_abilities(self) -> None:
         """Ask for the capabilities of the nodes. Raise CapacityError when they cannot do what the plan demands."""
         fleet, capabilities = self._fleet, self._outcome.capabilities
-        can = await gather_limited(NodeClient.capabilities, fleet.clients.values())
-        capabilities.update(zip(fleet.clients, can, strict=True))
+        capabilities.update(await fleet.ask_abilities())
         check_abilities(fleet.plan, capabilities)
         if too_much := overloads(fleet.plan, capabilities):
             if not self._forced:

@@ -84,7 +84,7 @@ class Joining:
         emulator = fleet.clients[plan.emulator_of(plan.dtps_of(receiver.name)[0])]
         client = await self._nodes.reach(plan, receiver, fleet.holder)
         try:
-            can = await client.capabilities()
+            can = await client.capabilities(plan.units_of(receiver.name))
             self._check(plan, {**self._capabilities, receiver.name: can})
             ends = await configure_receiver(plan, receiver, client)
             status = await client.status()

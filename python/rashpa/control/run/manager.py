@@ -15,7 +15,6 @@ from rashpa.control.handover.run_owner import run_owner
 from rashpa.control.handover.run_request import RequestDesk
 from rashpa.control.handover.steering import Steering
 from rashpa.control.nodes.fleet import Fleet
-from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.launcher import LOCAL, Launcher
 from rashpa.control.nodes.lean_httpx import httpx
 from rashpa.control.nodes.local_node import LocalNode
@@ -95,10 +94,8 @@ class Manager:
     async def ask(self) -> dict[str, Capabilities]:
         """Return the capabilities of the nodes of the plan, by name; local nodes are started for the question. Raise NodeError when one does not answer."""
         async with self._closed():
-            clients = self._fleet.clients
             await self._nodes.connect(self._fleet.plan)
-            answers = await gather_limited(NodeClient.capabilities, clients.values())
-            return dict(zip(clients, answers, strict=True))
+            return await self._fleet.ask_abilities()
 
     @property
     def plan(self) -> Plan:

@@ -60,7 +60,9 @@ class Throughput:
 
 @dataclass(frozen=True, kw_only=True)
 class GetCapabilities:
-    """Asks a node for its capabilities."""
+    """Asks a node for its capabilities. `units`: those that it looks for, with their devices; none: all. Looking for a unit loads its driver."""
+
+    units: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

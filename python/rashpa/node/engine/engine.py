@@ -5,7 +5,7 @@ Constructors take all memory, sockets and files; they raise `EngineError` with a
 time, `wait` by its argument.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -106,7 +106,9 @@ class Engine(Protocol):
 class EngineFactory(Protocol):
     """Makes the engine of one node."""
 
-    def capabilities(self, node: str) -> Capabilities: ...
+    def capabilities(self, node: str, units: Sequence[str] = ()) -> Capabilities:
+        """Return the capabilities of the node `node`, with the units of these names and their devices; without names, with all."""
+        ...
 
     def make(self, order: Configure) -> Engine:
         """Take everything that the order needs, or raise EngineError."""

@@ -6,7 +6,7 @@ Only a node imports this module and rashpa._native: where nothing is compiled th
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rashpa import _native
@@ -50,7 +50,7 @@ class NativeFactory:
         self._link_bytes_per_s = link_bytes_per_s
         self._making: _native.Making | None = None
 
-    def capabilities(self, node: str) -> Capabilities:
+    def capabilities(self, node: str, units: Sequence[str] = ()) -> Capabilities:
         receives = self._role == "receiver"
         return Capabilities(
             node=node,
@@ -66,8 +66,8 @@ class NativeFactory:
             links=tuple(
                 telegram.Link(name=kind, bytes_per_s=self._link_bytes_per_s, pmtus=_PMTUS) for kind in link_keys()
             ),
-            units=self._units() if receives else (),
-            devices=tuple(_unit_device(one) for one in _native.available_devices()) if receives else (),
+            units=self._units(units) if receives else (),
+            devices=tuple(_unit_device(one) for one in _native.available_devices(list(units))) if receives else (),
             interfaces=interfaces(),
             throughputs=self._throughputs,
         )
@@ -75,9 +75,10 @@ class NativeFactory:
     def _kernels(self) -> tuple[str, ...]:
         return tuple(kernel.name for kernel in parse_declarations(_native.kernels_json()))
 
-    def _units(self) -> tuple[telegram.Unit, ...]:
+    def _units(self, names: Sequence[str]) -> tuple[telegram.Unit, ...]:
         return tuple(
-            telegram.Unit(name=name, usable=usable, what=what) for name, usable, what in _native.available_units()
+            telegram.Unit(name=name, usable=usable, what=what)
+            for name, usable, what in _native.available_units(list(names))
         )
 
     def set_log_level(self, level: str) -> None:

@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -363,7 +363,7 @@ class JudgeFactory:
         self.runs = 0
         self._silent_s = silent_s
 
-    def capabilities(self, node: str) -> Capabilities:
+    def capabilities(self, node: str, units: Sequence[str] = ()) -> Capabilities:  # noqa: ARG002  it looks for none
         return Capabilities(
             node=node,
             role="receiver",

@@ -4,7 +4,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from rashpa.control.nodes.running_time import within
@@ -68,8 +68,8 @@ class Node:
         """Put a line into the log that was printed in this process. Any thread may call it."""
         self.log.printed(who, text, self._condition.about)
 
-    def capabilities(self) -> telegram.Capabilities:
-        return self._factory.capabilities(self.name)
+    def capabilities(self, units: Sequence[str] = ()) -> telegram.Capabilities:
+        return self._factory.capabilities(self.name, units)
 
     def status(self) -> Status:
         """Return the node's state and, once configured, its engine's counters."""
@@ -112,7 +112,7 @@ class Node:
         try:
             match order:
                 case telegram.GetCapabilities():
-                    return self.capabilities()
+                    return self.capabilities(order.units)
                 case telegram.GetStatus():
                     if self._ownership.is_owner(order.owner):
                         self._ownership.renew()

@@ -29,7 +29,7 @@ def near_destination(order: telegram.Destination) -> Iterator[Device]:
 
 
 def _gpus(numbers: Sequence[int]) -> Iterator[Device]:
-    buses = {number: bus for unit, number, bus in _native.device_buses() if unit == "cuda"}
+    buses = {number: bus for _, number, bus in _native.device_buses(["cuda"])}
     for number in numbers:
         if buses.get(number):
             yield gpu(buses[number])
