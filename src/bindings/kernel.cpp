@@ -9,6 +9,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -30,7 +31,7 @@ using namespace nb::literals;
 
 namespace {
 
-using Maps = nb::ndarray<const float, nb::shape<3, -1, -1>, nb::c_contig, nb::device::cpu>;
+using Maps = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Mask = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MadeMask = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<2>>;
 using kernel::CalibrationMaps;
@@ -84,6 +85,7 @@ std::shared_ptr<const kernel::GivenArrays> arrays_of(const std::optional<nb::dic
 }
 
 using Rms = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using CellNumbers = std::vector<std::uint32_t>;
 /// module, x, y, width, height in the module, x, y in the image
 using Part =
     std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -96,13 +98,17 @@ struct Modules {
 };
 
 std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps& gain, const Mask& mask,
-                                               const std::optional<Rms>& rms, const Modules& modules) {
+                                               const std::optional<Rms>& rms, const Modules& modules,
+                                               const CellNumbers& cells) {
   const std::size_t height = mask.shape(0);
   const std::size_t width = mask.shape(1);
+  const std::size_t planes = 3 * std::max<std::size_t>(cells.size(), 1);
   for (const Maps* maps : {&pedestal, &gain}) {
-    if (maps->shape(1) != height || maps->shape(2) != width) {
-      throw ConfigError(fmt::format("calibration: pedestal and gain must be [3][{}][{}] like the mask, got [3][{}][{}]",
-                                    height, width, maps->shape(1), maps->shape(2)));
+    const bool for_all = maps == &gain && maps->shape(0) == 3;
+    if ((maps->shape(0) != planes && !for_all) || maps->shape(1) != height || maps->shape(2) != width) {
+      throw ConfigError(fmt::format(
+          "calibration: pedestal and gain must be [{}][{}][{}] like the mask, got [{}][{}][{}]; give maps of one shape",
+          planes, height, width, maps->shape(0), maps->shape(1), maps->shape(2)));
     }
   }
   auto found = std::make_shared<CalibrationMaps>();
@@ -118,6 +124,7 @@ std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps&
     }
     found->rms.assign(rms->data(), rms->data() + rms->size());
   }
+  found->cells = cells;
   found->module_width = modules.width;
   found->module_height = modules.height;
   for (const auto& [module, source_x, source_y, part_width, part_height, x, y] : modules.parts) {
@@ -175,11 +182,12 @@ void bind_kernel(nb::module_& m) {
       .def(
           "__init__",
           [](Calibration* self, const Maps& pedestal, const Maps& gain, const Mask& mask, const std::optional<Rms>& rms,
-             std::uint32_t module_width, std::uint32_t module_height, const std::vector<Part>& parts) {
-            new (self) Calibration{maps_of(pedestal, gain, mask, rms, {module_width, module_height, parts})};
+             std::uint32_t module_width, std::uint32_t module_height, const std::vector<Part>& parts,
+             const CellNumbers& cells) {
+            new (self) Calibration{maps_of(pedestal, gain, mask, rms, {module_width, module_height, parts}, cells)};
           },
           "pedestal"_a, "gain"_a, "mask"_a, "rms"_a.none() = nb::none(), "module_width"_a = 0, "module_height"_a = 0,
-          "parts"_a = std::vector<Part>{});
+          "parts"_a = std::vector<Part>{}, "cells"_a = CellNumbers{});
   nb::class_<ConfiguredKernel>(m, "Kernel")
       .def(
           "__init__",

@@ -162,3 +162,50 @@ def test_values_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_an_array_in_fortran_order_is_the_same_array(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.asfortranarray(MAPS))
     np.testing.assert_array_equal(load_map(f"{tmp_path}/a.npy", np.dtype("<f4"), MAPS.shape), MAPS)
+
+
+CELLS = 2
+SETS = np.arange(CELLS * 3 * HEIGHT * WIDTH, dtype=np.float32).reshape(CELLS, 3, HEIGHT, WIDTH)
+
+
+def planes_of(count: int) -> NDArray[np.float32]:
+    """Plane k is 10 k + 1 everywhere."""
+    return np.full((count, HEIGHT, WIDTH), 1, np.float32) + 10 * np.arange(count, dtype=np.float32)[:, None, None]
+
+
+def loaded(folder: Path, pedestal: NDArray[Any], gain: NDArray[Any], **keys: Any) -> Calibration:
+    np.save(folder / "p.npy", pedestal)
+    np.save(folder / "g.npy", gain)
+    spec = CalibrationSpec(pedestal=[str(folder / "p.npy")], gain=[str(folder / "g.npy")], **keys)
+    return load_calibration(spec, HEIGHT, WIDTH)[0]
+
+
+def test_storage_cells_have_pedestals_each_and_gains_together_or_each(tmp_path: Path) -> None:
+    one = loaded(tmp_path, SETS, MAPS, storage_cells=[15, 0])
+    assert one.cells == (15, 0)
+    np.testing.assert_array_equal(one.pedestal, SETS)
+    np.testing.assert_array_equal(one.gain, MAPS)
+    np.testing.assert_array_equal(loaded(tmp_path, SETS, SETS, storage_cells=[15, 0]).gain, SETS)
+    with pytest.raises(_native.FileError, match="3 × 3"):
+        loaded(tmp_path, SETS, MAPS, storage_cells=[15, 0, 1])
+    with pytest.raises(ValueError, match="a cell is there twice; name each once"):
+        loaded(tmp_path, SETS, MAPS, storage_cells=[1, 1])
+
+
+@pytest.mark.parametrize(("mode", "stage"), [("forceswitchg1", 1), ("fixg1", 1), ("forceswitchg2", 2), ("fixg2", 2)])
+def test_a_mode_with_one_stage_has_no_gain_for_the_others(tmp_path: Path, mode: str, stage: int) -> None:
+    gain = loaded(tmp_path, MAPS, planes_of(3), gain_mode=mode).gain
+    assert [bool(np.isnan(plane).all()) for plane in gain] == [one != stage for one in range(3)]
+    np.testing.assert_array_equal(gain[stage], planes_of(3)[stage])
+
+
+def test_high_gain_takes_its_own_planes_and_never_those_of_g0(tmp_path: Path) -> None:
+    of_six = loaded(tmp_path, planes_of(6), planes_of(6), gain_mode="highgain0")
+    np.testing.assert_array_equal(of_six.pedestal, planes_of(6)[3:])
+    np.testing.assert_array_equal(of_six.gain, planes_of(6)[3:])
+    of_four = loaded(tmp_path, planes_of(3), planes_of(4), gain_mode="highgain0")
+    np.testing.assert_array_equal(of_four.pedestal, planes_of(3), err_msg="dark frames in that mode")
+    np.testing.assert_array_equal(of_four.gain[0], planes_of(4)[3])
+    assert np.isnan(of_four.gain[1:]).all()
+    with pytest.raises(_native.FileError, match=r"g\.npy"):
+        loaded(tmp_path, planes_of(3), planes_of(3), gain_mode="highgain0")

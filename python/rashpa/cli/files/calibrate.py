@@ -97,20 +97,64 @@ def _maps(options: PedestalOptions, tell: Teller, work: Work) -> tuple[dict[int,
     gains = _one_each("--gain", options.gain, count)
     serials = _one_each("--serial", options.serial, count)
     sources = options.sources(work)
+    cells = _cells_of(there)
     modules = {}
     for number in range(count):
-        given = [
-            (one.modules[number] if one else None, files) for one, files in zip(frames, options.by_gain, strict=True)
-        ]
-        maps = _module(given, options.module + number, options.least_frames, tell, work)
+        maps, counts = _sets(frames, number, cells, options, tell, work)
         modules[options.module + number] = ModuleMaps(
             *maps,
             gain=load_map(gains[number], np.dtype("<f4"), (3, *maps[2].shape)) if gains else None,
             serial=serials[number] if serials else "",
-            frames=[len(one.modules[number]) if one else 0 for one in frames],
+            frames=counts,
             sources=sources,
+            cells=cells,
         )
     return modules, all_of(one.books for one in there)
+
+
+def _cells_of(frames: Sequence[DarkFrames]) -> tuple[int, ...]:
+    """Return the storage cells that the frames name, none when they do not. Raise PedestalError when a gain lacks one of another."""
+    if not any(one.named for one in frames):
+        return ()
+    known = [set(map(int, np.unique(one.cells))) for one in frames]
+    every = sorted(set.union(*known))
+    for number, some in enumerate(known):
+        if lacking := [cell for cell in every if cell not in some]:
+            raise PedestalError(
+                f"dark frames: those of list {number + 1} have no storage cell {', '.join(map(str, lacking))}, others do; record each gain in all cells"
+            )
+    return tuple(every)
+
+
+_Maps = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]]
+
+
+def _sets(
+    frames: Sequence[DarkFrames | None],
+    number: int,
+    cells: Sequence[int],
+    options: PedestalOptions,
+    tell: Teller,
+    work: Work,
+) -> tuple[_Maps, Sequence[int] | Sequence[Sequence[int]]]:
+    """Return pedestal, RMS and mask of a module, and the frames of each gain: set after set where frames name cells. A pixel that is bad in one is masked."""
+    made: list[_Maps] = []
+    counts: list[list[int]] = []
+    each: Sequence[int | None] = cells or (None,)
+    for cell in each:
+        given = []
+        for one, files in zip(frames, options.by_gain, strict=True):
+            words = None if one is None else one.modules[number]
+            if words is not None and one is not None and cell is not None:
+                words = words[one.cells == cell]
+            given.append((words, files))
+        counts.append([0 if words is None else len(words) for words, _ in given])
+        name = f"module {options.module + number}" + ("" if cell is None else f" storage cell {cell}")
+        made.append(_module(given, name, options.least_frames, tell, work))
+    if not cells:
+        return made[0], counts[0]
+    mask = np.bitwise_or.reduce([one[2] for one in made])
+    return (np.stack([one[0] for one in made]), np.stack([one[1] for one in made]), mask), counts
 
 
 @app.command()
@@ -159,29 +203,29 @@ def _nothing() -> None:
 
 
 def _module(
-    gains: Sequence[tuple[NDArray[np.uint16] | None, Sequence[Path]]], number: int, least: int, tell: Teller, work: Work
-) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]]:
+    gains: Sequence[tuple[NDArray[np.uint16] | None, Sequence[Path]]], name: str, least: int, tell: Teller, work: Work
+) -> _Maps:
     found: dict[int, PedestalMap] = {}
     for gain, (words, files) in enumerate(gains):
         if words is None:
             continue
-        work.begin(f"module {number} G{gain}")
-        what = f"module {number}, G{gain} ({', '.join(map(str, files))})"
+        work.begin(f"{name} G{gain}")
+        what = f"{name}, G{gain} ({', '.join(map(str, files))})"
         found[gain] = one = pedestal_of(words, gain, what, least, work.is_at)
         tell.say(
-            f"module {number} G{gain}: {len(words)} frames, pedestal {np.nanmedian(one.pedestal):.1f} ADU, RMS "
+            f"{name} G{gain}: {len(words)} frames, pedestal {np.nanmedian(one.pedestal):.1f} ADU, RMS "
             f"{np.nanmedian(one.rms):.2f} ADU (medians), {one.outliers} outliers left out, {np.count_nonzero(one.bad)} pixels masked"
         )
     shapes = {one.pedestal.shape for one in found.values()}
     if len(shapes) > 1:
         raise PedestalError(
-            f"module {number}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}; take all of them with the same settings"
+            f"{name}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}; take all of them with the same settings"
         )
     mask = np.bitwise_or.reduce([one.bad for one in found.values()])
     if mask.all():
         bad = ", ".join(f"{np.count_nonzero(one.bad)} in G{gain}" for gain, one in found.items())
         raise PedestalError(
-            f"module {number}: every pixel would be masked ({bad} of {mask.size}); look whether the files are dark frames of the gain that they are given for"
+            f"{name}: every pixel would be masked ({bad} of {mask.size}); look whether the files are dark frames of the gain that they are given for"
         )
     none = np.full(mask.shape, np.nan, np.float32)
     pedestals, rms = (

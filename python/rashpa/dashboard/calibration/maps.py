@@ -117,8 +117,12 @@ def _pictures(maps: "Calibration", module: int) -> Iterator[Shown]:
 
     masked = (maps.mask & 0xFFFF) != 0
     for name, values, unit in (("pedestal", maps.pedestal, "ADU"), ("gain", maps.gain, "ADU/keV")):
-        for gain, label in enumerate(_GAINS):
-            shown = np.where(masked, np.nan, values[gain].astype(np.float64))
+        planes = values.reshape(-1, *masked.shape)  # set after set, where there are storage cells
+        for plane, of_gain in enumerate(planes):
+            label = _GAINS[plane % len(_GAINS)]
+            if len(planes) > len(_GAINS):
+                label += f" storage cell {maps.cells[plane // len(_GAINS)]}"
+            shown = np.where(masked, np.nan, of_gain.astype(np.float64))
             known = shown[np.isfinite(shown)]
             if not known.size:
                 continue

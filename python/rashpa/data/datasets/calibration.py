@@ -20,6 +20,8 @@ from rashpa.data.files.array_file import cast_exactly, read_array_file
 from rashpa.data.files.regular_file import reason
 
 SIMULATED_SHAPE = (1024, 512)
+_HIGH_GAIN = "highgain0"
+_ONLY_STAGE = {"forceswitchg1": 1, "fixg1": 1, "forceswitchg2": 2, "fixg2": 2}
 _MOST_THREADS = 8
 _COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau/jungfrau_calibration.hpp
 
@@ -27,13 +29,15 @@ _COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau/jungfra
 @dataclass(frozen=True)
 class Calibration:
     """Holds the maps of one module: pedestal (ADU) and gain (ADU/keV, negative in G1 and G2) float32 [3][height][width]; mask uint32 [height][width], NXmx
-    pixel_mask bits."""
+    pixel_mask bits. With cells, pedestal is [cells][3][height][width], and gain too where cells differ in it."""
 
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
     mask: NDArray[np.uint32]
     rms: NDArray[np.float32] | None = None
     """ADU, of the pedestal of G0; None: not known."""
+    cells: tuple[int, ...] = ()
+    """The storage cell of each set of pedestals; none: one set for images of every cell."""
 
 
 def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: int | None = None) -> list[Calibration]:
@@ -51,13 +55,35 @@ def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: in
         mask = np.zeros((height, width), np.uint32)
         if isinstance(mask_from, str):
             mask = _map_of(mask_from, module, "mask", np.dtype("<u4"), (height, width))
-        pedestals = _gains(pedestal, module, "pedestal", height, width)
-        _check_pedestals(pedestals, mask, pedestal, module)
-        rms = _map_of(str(pedestal), module, "rms", np.dtype("<f4"), (3, height, width))[0] if found else None
-        gains = _gains(gain, module, "gain", height, width)
+        shape = (height, width)
+        cells = _cells_of(spec, found)
+        pedestals = _sets(pedestal, module, "pedestal", (spec.gain_mode, cells), shape)
+        for each in pedestals.reshape(-1, 3, *shape):
+            _check_pedestals(each, mask, pedestal, module)
+        known = found and not cells
+        rms = _map_of(str(pedestal), module, "rms", np.dtype("<f4"), (3, *shape))[0] if known else None
+        gains = _in_mode(_sets(gain, module, "gain", (spec.gain_mode, cells), shape), spec.gain_mode)
         unit_said = not isinstance(gain, str) or split_reference(gain) is None  # a calibration file has ADU/keV
-        made.append(Calibration(pedestals, _per_kev(gains, spec) if unit_said else gains, mask, rms))
+        made.append(Calibration(pedestals, _per_kev(gains, spec) if unit_said else gains, mask, rms, cells))
+        if cells != made[0].cells:
+            raise _native.FileError(
+                f"calibration: {pedestal}: module {module} has storage cells {list(cells)}, module 0 {list(made[0].cells)}; calibrate them together"
+            )
     return made
+
+
+def _cells_of(spec: CalibrationSpec, found: tuple[str, int] | None) -> tuple[int, ...]:
+    """Return the storage cells of the section, or those that a calibration file names."""
+    if spec.storage_cells or found is None:
+        return tuple(spec.storage_cells)
+    from rashpa.data.datasets.calibration_file import CalibrationFileError, read_cells
+
+    name, module = found
+    try:
+        return read_cells(Path(name), module)
+    except (OSError, CalibrationFileError) as error:
+        said = reason(error) if isinstance(error, OSError) else str(error)
+        raise _native.FileError(f"calibration: {name}: {said}; `rashpa calibrate pedestal` makes such a file") from None
 
 
 def _simulated(seed: int, height: int, width: int, modules: int) -> list[Calibration]:
@@ -116,12 +142,63 @@ def _calibration_file(entry: str | Sequence[str], module: int) -> tuple[str, int
     return None if split is None else (split[0], module if split[1] is None else split[1])
 
 
-def _gains(entry: str | Sequence[str], module: int, key: str, height: int, width: int) -> NDArray[np.float32]:
+def _sets(
+    entry: str | Sequence[str], module: int, key: str, known: tuple[str, Sequence[int]], shape: tuple[int, int]
+) -> NDArray[np.float32]:
+    """Return [3][height][width] of the gains of the mode, or [cells][3][height][width]; gains of all cells may be one set. `known`: mode and cells."""
+    mode, cells = known
     if isinstance(entry, str):
-        return _map_of(entry, module, key, np.dtype("<f4"), (3, height, width))
+        sets = [(len(cells),), ()] if cells and key == "gain" else [(len(cells),)] if cells else [()]
+        wanted = [(*one, planes, *shape) for one in sets for planes in _planes(mode, key)]
+        found = _first_map(entry, module, key, wanted)
+        return _of_high_gain(found) if mode == _HIGH_GAIN else found
+    if mode == _HIGH_GAIN or (cells and key == "pedestal"):
+        raise _native.FileError(
+            f"calibration: {', '.join(entry)}: a file for each gain has neither high gain nor storage cells; give one file of all"
+        )
     if len(entry) != 3:
         raise _native.FileError(f"calibration: {', '.join(entry)}: {len(entry)} files; give one for each of G0, G1, G2")
-    return np.stack([load_map(name, np.dtype("<f4"), (height, width)) for name in entry])
+    return np.stack([load_map(name, np.dtype("<f4"), shape) for name in entry])
+
+
+def _planes(mode: str, key: str) -> tuple[int, ...]:
+    """Return the numbers of planes that maps may have: high gain has pedestals of dark frames in that mode, and gains of its own."""
+    if mode != _HIGH_GAIN:
+        return (3,)
+    return (6, 4) if key == "gain" else (6, 4, 3)
+
+
+def _first_map(entry: str, module: int, key: str, shapes: Sequence[tuple[int, ...]]) -> NDArray[np.float32]:
+    """Return the map in the first of the shapes that the file has. Raise FileError about the first one."""
+    refused: _native.FileError | None = None
+    for shape in shapes:
+        try:
+            return _map_of(entry, module, key, np.dtype("<f4"), shape)
+        except _native.FileError as error:
+            refused = refused or error
+    raise refused or _native.FileError(f"calibration: {entry}: has no {key}; name a file that has it")
+
+
+def _of_high_gain(maps: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return [...][3][height][width] of HG0, HG1, HG2: the last half of 6 planes; of 4 the last one, and none for the others; 3 are those."""
+    planes = maps.shape[-3]
+    if planes == 6:
+        return np.ascontiguousarray(maps[..., 3:, :, :])
+    if planes == 4:
+        made = np.full((*maps.shape[:-3], 3, *maps.shape[-2:]), np.nan, np.float32)
+        made[..., 0, :, :] = maps[..., 3, :, :]
+        return made
+    return maps
+
+
+def _in_mode(gain: NDArray[np.float32], mode: str) -> NDArray[np.float32]:
+    """Return the gain with none for the stages that the mode does not have, so that their words are masked."""
+    only = _ONLY_STAGE.get(mode)
+    if only is None:
+        return gain
+    made = np.full_like(gain, np.nan)
+    made[..., only, :, :] = gain[..., only, :, :]
+    return made
 
 
 def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -25,21 +25,23 @@ from rashpa.data.parts.made_hdf5 import made_hdf5
 FORMAT = "rashpa calibration"
 VERSION = 1
 GAINS = ("G0", "G1", "G2")
+MOST_CELLS = 16
 _LONGEST_TEXT = 1 << 20
 
 
 @dataclass(frozen=True)
 class ModuleMaps:
     """Holds the maps of one module: pedestal (ADU) and its RMS float32 [3][height][width], NaN where there is none; mask uint32 [height][width], NXmx
-    pixel_mask bits; gain ADU/keV, when the file has one."""
+    pixel_mask bits; gain ADU/keV, when the file has one. With cells, pedestal and RMS are [cells][3][height][width], and frames [cells][3]."""
 
     pedestal: NDArray[np.float32]
     rms: NDArray[np.float32]
     mask: NDArray[np.uint32]
     gain: NDArray[np.float32] | None = None
     serial: str = ""
-    frames: Sequence[int] = (0, 0, 0)  # of each gain
+    frames: Sequence[int] | Sequence[Sequence[int]] = (0, 0, 0)  # of each gain
     sources: Sequence[Mapping[str, str]] = ()  # gain, file, sha256
+    cells: Sequence[int] = ()  # storage cell of each set of pedestals
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ def write_calibration(
             group.attrs["source"] = json.dumps(list(maps.sources))
             group["frames"] = np.asarray(maps.frames, np.uint32)
             group["mask"] = maps.mask.astype(np.uint32)
+            if maps.cells:
+                group["cells"] = np.asarray(maps.cells, np.uint32)
             for name, unit in (("pedestal", "ADU"), ("rms", "ADU"), ("gain", "ADU/keV")):
                 values = getattr(maps, name)
                 if values is not None:
@@ -122,6 +126,23 @@ def read_map(path: Path, module: int, name: str, shape: tuple[int, ...]) -> NDAr
         if isinstance(found.layout, External | Virtual):
             raise CalibrationFileError(f"{key}: its values lie in another file; copy them into this one")
         return np.asarray(found[()])
+
+
+def read_cells(path: Path, module: int) -> tuple[int, ...]:
+    """Return the storage cell of each set of pedestals of a module; none: one set for images of every cell. Raise CalibrationFileError when they are wrong."""
+    with _opened(path) as file:
+        data = _member(file, f"module{module}", Group)
+        if "cells" not in data:
+            return ()
+        found = _member(data, "cells", Array)
+        if found.dtype.kind not in "iu" or len(found.shape) != 1 or not 0 < found.shape[0] <= MOST_CELLS:
+            raise CalibrationFileError(
+                f"module{module}/cells: {found.dtype} {list(found.shape)}; 1 to 16 cells are needed"
+            )
+        cells = tuple(int(cell) for cell in found[()])
+        if len(set(cells)) < len(cells) or not all(0 <= cell < MOST_CELLS for cell in cells):
+            raise CalibrationFileError(f"module{module}/cells: {list(cells)}; each of 0 to 15 once is needed")
+        return cells
 
 
 def _opened(path: Path) -> Hdf5File:

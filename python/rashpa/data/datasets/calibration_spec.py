@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -30,6 +30,16 @@ class CalibrationSpec(Spec):
     mask: list[FileName] = Field(
         default=[], description="uint32 [height][width], NXmx pixel_mask bits; nothing masked when not given"
     )
+    storage_cells: list[Annotated[int, Field(ge=0, le=15)]] = Field(
+        default=[],
+        description="storage cell of each set of pedestals, whose files are [cells][3][height][width]; images of other cells are errored. One set for all "
+        "cells when not given",
+    )
+    gain_mode: Literal["dynamic", "highgain0", "forceswitchg1", "forceswitchg2", "fixg1", "fixg2"] = Field(
+        default="dynamic",
+        description="setting of the detector; words of a gain that the mode does not have are masked. highgain0: planes 3 to 5 of maps of 6, plane 3 of "
+        "maps of 4",
+    )
     gain_unit: Literal["adu_per_kev", "adu_per_photon"] = "adu_per_kev"
     photon_energy_kev: float = Field(default=12.4, gt=0.0, description="energy of the photon in adu_per_photon")
     serial: list[str] = Field(
@@ -48,8 +58,10 @@ class CalibrationSpec(Spec):
     @model_validator(mode="after")
     def _one_entry_a_module(self) -> Self:
         named = [some for some in (self.pedestal, self.gain, self.mask, self.serial) if some]
+        if len(set(self.storage_cells)) < len(self.storage_cells):
+            raise ValueError("storage_cells: a cell is there twice; name each once")
         if self.simulated_seed is not None:
-            if named:
+            if named or self.storage_cells:
                 raise ValueError("simulated_seed and files; leave one out")
             return self
         if not self.pedestal:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.base.pixel_units import is_made
-from rashpa.data.datasets.datasets import dataset_from_spec
+from rashpa.data.datasets.datasets import CELL_MASK, CELL_SHIFT, CELLS_DIFFER, dataset_from_spec
 from rashpa.data.files.file_names import HEADERLESS, is_hdf5
 from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.stored_images import RawShape, open_stored
@@ -30,6 +30,12 @@ class DarkFrames:
 
     modules: list[NDArray[np.uint16]]
     books: DataBooks
+    cells: NDArray[np.uint32]  # storage cell of each frame, 0 where nobody says it
+
+    @property
+    def named(self) -> bool:
+        """Return True when the frames say their storage cells: those of cell 0 alone may come from anywhere."""
+        return bool(self.cells.any())
 
 
 def dark_frames(
@@ -42,7 +48,7 @@ def dark_frames(
         if len({len(one.modules) for one in stored}) > 1:
             raise _native.FileError(f"{files[0]}: the files have different numbers of modules; give them one by one")
         modules = [_joined(files, [one.modules[module] for one in stored]) for module in range(len(stored[0].modules))]
-        return DarkFrames(modules, all_of(one.books for one in stored))
+        return DarkFrames(modules, all_of(one.books for one in stored), np.concatenate([one.cells for one in stored]))
     shape = {"width": width, "height": height} if any(_headerless(file) for file in files) else {}
     loaded = dataset_from_spec(
         {"kind": "files", "files": [[str(file) for file in files]], "header_bytes": header_bytes, **shape}, Path.cwd()
@@ -50,7 +56,7 @@ def dark_frames(
     data = loaded.dataset
     _check_raw(files[0], data.pixel)
     frames = np.stack([data.frame(0, number) for number in range(data.frames)])
-    return DarkFrames([frames], DataBooks(len(frames), len(frames)))
+    return DarkFrames([frames], DataBooks(len(frames), len(frames)), np.zeros(len(frames), np.uint32))
 
 
 def _headerless(file: Path) -> bool:
@@ -75,24 +81,33 @@ def _of_hdf5(file: Path, follow: Sequence[Path]) -> DarkFrames:
             raise _native.FileError(f"{file}: it holds no images; dark frames are stored with keep_darks = true")
         height, width = stored.shape
         modules = run.modules if run is not None and run.modules else (StatedModule(0, 0, width, height),)
-        images = np.concatenate(list(_pieces(stored, there)))
+        pieces = list(_pieces(stored, there))
+        images = np.concatenate([one for one, _ in pieces])
+        flags = np.concatenate([one for _, one in pieces])
+        if (flags & CELLS_DIFFER).any():
+            raise _native.FileError(
+                f"{file}: modules of an image are of different storage cells; start them together, and record again"
+            )
         cut = [images[:, one.y : one.y + one.height, one.x : one.x + one.width] for one in modules]
         gone = stored.frames - there.size
         said = (f"{file}: {stored.absent.said}",) if gone else ()
         books = run.books if run is not None else DataBooks(stored.frames, int(there.size), gone, 0, said)
-        return DarkFrames([one.way.turned_back(part) for one, part in zip(modules, cut, strict=True)], books)
+        turned = [one.way.turned_back(part) for one, part in zip(modules, cut, strict=True)]
+        return DarkFrames(turned, books, (flags >> CELL_SHIFT & CELL_MASK).astype(np.uint32))
     finally:
         stored.close()
 
 
-def _pieces(stored: Stored, there: NDArray[np.int64]) -> Iterator[NDArray[np.uint16]]:
-    """Yield the present images, some at a time."""
+def _pieces(stored: Stored, there: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint32]]]:
+    """Yield the present images and their flags, some at a time."""
     most = max(1, _PIECE_BYTES // (2 * stored.shape[0] * stored.shape[1]))
     for first in range(0, stored.frames, most):
         count = min(most, stored.frames - first)
         wanted = there[(there >= first) & (there < first + count)] - first
         if wanted.size:
-            yield np.asarray(stored.read(first, count).images[wanted], np.uint16)
+            piece = stored.read(first, count)
+            flags = np.zeros(count, np.uint32) if piece.flags is None else np.asarray(piece.flags, np.uint32)
+            yield np.asarray(piece.images[wanted], np.uint16), flags[wanted]
 
 
 def _joined(files: Sequence[Path], parts: Sequence[NDArray[np.uint16]]) -> NDArray[np.uint16]:

@@ -94,6 +94,9 @@ class FilesSpec(Spec):
     dark_frames: list[Annotated[int, Field(ge=0, le=2**24 - 1)]] = Field(
         default=[], description="frames flagged as dark"
     )
+    storage_cells: list[Annotated[int, Field(ge=0, le=15)]] = Field(
+        default=[], description="storage cell of frame 0, 1, …, then from the first again"
+    )
     energy_kev: float | None = Field(default=None, gt=0.0, description="photon energy, for previews")
 
     def resolved(self, base: Path) -> Self:

@@ -39,6 +39,8 @@ _log = logging.getLogger(__name__)
 _GLANCE_BYTES = 128 << 20
 DARK = 1
 """Flag bit of a dark frame (FrameRecord)."""
+CELL_SHIFT, CELL_MASK, CELLS_DIFFER = 8, 0xF, 1 << 12
+"""Bits 8 to 11 of the flags are the storage cell; bit 12: modules of the image name different ones."""
 KINDS = ("dark", "blank", "hit")
 """The kinds of simulated frames; the index is the value in JungfrauDataset.kinds()."""
 
@@ -307,6 +309,10 @@ def _files(spec: FilesSpec, making: _native.Making | None = None) -> LoadedDatas
         raise _native.ConfigError(
             f"[dataset] dark_frames: there is no frame {max(spec.dark_frames)}; the files have {data.frames}"
         )
+    if spec.storage_cells and isinstance(data, _native.MemoryDataset):  # as both kinds of files are
+        for frame in range(data.frames):
+            cell = spec.storage_cells[frame % len(spec.storage_cells)]
+            data.set_flags(frame, data.flags(frame) | cell << CELL_SHIFT)
     return LoadedDataset(
         dataset=data,
         source=spec.files[0][0] if len(spec.files) == len(spec.files[0]) == 1 else f"{sum(map(len, spec.files))} files",

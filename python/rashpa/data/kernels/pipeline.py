@@ -37,7 +37,8 @@ Value = bool | int | float | str
 
 
 class CalibrationMaps(Protocol):
-    """Declares the maps of a detector: pedestal (ADU) and gain (ADU/keV) float32 [3][height][width], mask uint32 [height][width]."""
+    """Declares the maps of a detector: pedestal (ADU) and gain (ADU/keV) float32 [3][height][width], mask uint32 [height][width]. With an attribute `cells`
+    of storage cells, pedestal is [cells][3][height][width], and gain may be."""
 
     @property
     def pedestal(self) -> NDArray[np.float32]: ...
@@ -242,18 +243,7 @@ class Pipeline:
         module_shape: tuple[int, int] = (512, 1024),
     ) -> None:
         height, width = shape
-        maps = None
-        if calibration is not None:
-            rms = getattr(calibration, "rms", None)  # of the pedestal, where pedestals are to be followed
-            maps = _native.Calibration(
-                _cast("calibration.pedestal", calibration.pedestal, np.float32),
-                _cast("calibration.gain", calibration.gain, np.float32),
-                _cast("calibration.mask", calibration.mask, np.uint32),
-                None if rms is None else _cast("calibration.rms", rms, np.float32),
-                module_shape[1],
-                module_shape[0],
-                [(number, 0, 0, module_shape[1], module_shape[0], x, y) for number, (x, y) in enumerate(modules)],
-            )
+        maps = None if calibration is None else _native_maps(calibration, modules, module_shape)
         self._taken = np.dtype(dtype)
         self._masked: Masking | None = None  # as each array says
         if masked is not None:
@@ -298,7 +288,8 @@ class Pipeline:
         frame_number: ArrayLike | None = None,
         flags: ArrayLike | None = None,
     ) -> Found:
-        """Process images [image][row][column], or one [row][column], in place: without a copy, and without Python's lock."""
+        """Process images [image][row][column], or one [row][column], in place: without a copy, and without Python's lock. `flags`: of the frame record, bit
+        0 of dark images, bits 8 to 11 the storage cell."""
         images = np.asanyarray(images)
         images = images[np.newaxis] if images.ndim == 2 else images
         numbers = None if frame_number is None else _cast("frame_number", frame_number, np.uint64)
@@ -323,6 +314,30 @@ def _largest_of(values: NDArray[Any], counted: NDArray[Any]) -> Pixels:
     if values.dtype.kind == "f" or counted.all():
         return with_masking(values, plain(values.dtype))
     return with_masking(values, Masking("minimum" if values.dtype.kind == "i" else "maximum"))
+
+
+def _native_maps(
+    calibration: CalibrationMaps, modules: Sequence[tuple[int, int]], module_shape: tuple[int, int]
+) -> _native.Calibration:
+    """Return the maps as kernels take them, with the places of the modules."""
+    rms = getattr(calibration, "rms", None)  # of the pedestal, where pedestals are to be followed
+    height, width = module_shape
+    return _native.Calibration(
+        _planes("calibration.pedestal", calibration.pedestal),
+        _planes("calibration.gain", calibration.gain),
+        _cast("calibration.mask", calibration.mask, np.uint32),
+        None if rms is None else _cast("calibration.rms", rms, np.float32),
+        width,
+        height,
+        [(number, 0, 0, width, height, x, y) for number, (x, y) in enumerate(modules)],
+        list(getattr(calibration, "cells", ())),
+    )
+
+
+def _planes(what: str, values: ArrayLike) -> NDArray[Any]:
+    """Return maps float32 [plane][height][width], those of storage cells one set behind the other."""
+    maps = _cast(what, values, np.float32)
+    return maps.reshape(-1, *maps.shape[-2:])
 
 
 def _cast(what: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:

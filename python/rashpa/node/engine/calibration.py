@@ -16,13 +16,16 @@ GAP = 1  # NXmx pixel_mask bit 0
 
 @dataclass(frozen=True)
 class Maps:
-    """Holds pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx bits; not 0: no valid calibration)."""
+    """Holds pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx bits; not 0: no valid calibration). With cells,
+    pedestal is [cells][3][height][width], and gain too where cells differ in it."""
 
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
     mask: NDArray[np.uint32]
     rms: NDArray[np.float32] | None = None
     """ADU [height][width], of the pedestal of G0; None: not known."""
+    cells: tuple[int, ...] = ()
+    """The storage cell of each set of pedestals; none: one set for images of every cell."""
 
 
 BAD = 256  # NXmx pixel_mask bit 8: by a user
@@ -40,11 +43,15 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
     """Return the maps of the buffer's image, from those of whole modules as they are read. Mask pixels that no DTP fills as gap."""
     shape = (buffer.height, buffer.width)
     known = all(modules[dtp.module].rms is not None for dtp in buffer.dtps if dtp.module < len(modules))
+    used = [modules[dtp.module] for dtp in buffer.dtps if dtp.module < len(modules)]
+    sets = used[0].pedestal.shape[:-2] if used else (3,)
+    gain_sets = max((one.gain.shape[:-2] for one in used), key=len, default=(3,))
     result = Maps(
-        np.zeros((3, *shape), np.float32),
-        np.zeros((3, *shape), np.float32),
+        np.zeros((*sets, *shape), np.float32),
+        np.zeros((*gain_sets, *shape), np.float32),
         np.full(shape, GAP, np.uint32),
         np.zeros(shape, np.float32) if known else None,
+        used[0].cells if used else (),
     )
     for dtp in buffer.dtps:
         if dtp.module >= len(modules):
@@ -62,8 +69,8 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
                 f"calibration of module {dtp.module} is {maps.mask.shape[1]} × {maps.mask.shape[0]} pixels; DTP {dtp.id} takes pixels "
                 f"beyond that. It must have the size of the module",
             )
-        result.pedestal[:, *target] = maps.pedestal[:, *source]
-        result.gain[:, *target] = maps.gain[:, *source]
+        result.pedestal[..., *target] = maps.pedestal[..., *source]
+        result.gain[..., *target] = maps.gain[..., *source]
         result.mask[target] = maps.mask[source]
         if result.rms is not None and maps.rms is not None:
             result.rms[target] = maps.rms[source]
@@ -73,7 +80,7 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
 def _turned(maps: Maps, way: Orientation) -> Maps:
     """Turn the maps as the module lies in the image."""
     rms = None if maps.rms is None else way.turned(maps.rms)
-    return Maps(way.turned(maps.pedestal), way.turned(maps.gain), way.turned(maps.mask), rms)
+    return Maps(way.turned(maps.pedestal), way.turned(maps.gain), way.turned(maps.mask), rms, maps.cells)
 
 
 def gaps_of_buffer(buffer: Buffer) -> NDArray[np.uint32]:

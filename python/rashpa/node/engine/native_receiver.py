@@ -232,7 +232,7 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
             f"kernel {wanting[0]} needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [detector.calibration] "
             "or leave the kernel out",
         )
-    used = [Maps(maps.pedestal, maps.gain, maps.mask, maps.rms) for maps in found]
+    used = [Maps(maps.pedestal, maps.gain, maps.mask, maps.rms, maps.cells) for maps in found]
     return used, calibration_facts(spec, used)
 
 
@@ -258,7 +258,8 @@ def _buffer_config(
         parts = [(dtp.module, dtp.source_x, dtp.source_y, dtp.width, dtp.height, dtp.x, dtp.y) for dtp in buffer.dtps]
         width, height = _turned_sides(buffer, module)
         invalid = maps.mask | np.where(bad_pixels(known), known, 0)
-        native_maps = _native.Calibration(maps.pedestal, maps.gain, invalid, maps.rms, width, height, parts)
+        pedestal, gain = (one.reshape(-1, *maps.mask.shape) for one in (maps.pedestal, maps.gain))
+        native_maps = _native.Calibration(pedestal, gain, invalid, maps.rms, width, height, parts, list(maps.cells))
     config = _native.BufferConfig(buffer.keys.model_dump(mode="json"))
     for name in WORKED_OUT:
         setattr(config, name, getattr(buffer, name))

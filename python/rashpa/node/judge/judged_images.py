@@ -173,8 +173,8 @@ class JudgedImages:
         immediate = self.dtp % 256 << 24 | image % _SEQUENCE
         if packet.immediate != immediate:
             found.append(f"immediate 0x{packet.immediate:08x}; 0x{immediate:08x}")
-        if fields["flags"] & ~0xF:
-            found.append(f"flags 0x{fields['flags']:x}; bits 0 … 3 alone")
+        if fields["flags"] & ~0xF0F:
+            found.append(f"flags 0x{fields['flags']:x}; bits 0 … 3 and 8 … 11 alone")
         if fields["frame_number"] <= self._frame:
             found.append(f"frame {fields['frame_number']} behind frame {self._frame}; numbers rise")
         if any(packet.payload[112:124]):

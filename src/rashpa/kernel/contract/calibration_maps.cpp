@@ -30,7 +30,8 @@ CalibrationMaps rows_of(const CalibrationMaps& maps, const Rows& rows) {
           .pedestal = cut(maps.pedestal, maps, rows),
           .gain = cut(maps.gain, maps, rows),
           .mask = cut(maps.mask, maps, rows),
-          .rms = cut(maps.rms, maps, rows)};
+          .rms = cut(maps.rms, maps, rows),
+          .cells = maps.cells};
 }
 
 }  // namespace rashpa::kernel

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raw words to photons (KEV 0) or keV (KEV 1). Pedestals and factors: gain by gain, `padded` entries each. A group a tile
-// of TILE pixels of all images, so that what belongs to a pixel is read once a stack.
+// of TILE pixels of all images, so that what belongs to a pixel is read once a stack. CELLS: such tables set by set, and
+// the set of each image.
 #if TRACK
 #define PEDESTAL float
 #else
@@ -83,6 +84,9 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
                           , global float* restrict variances, global const uchar* restrict followed, float inverse,
                           float square_limit
 #endif
+#if CELLS
+                          , global const uchar* restrict sets
+#endif
 ) {
   local uint sums[3];
   const uint item = get_local_id(0);
@@ -90,6 +94,11 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
   const uint there = min(pixels - first, (uint)TILE);
   for (uint image = 0; image < images; ++image) {
     if (books[image].work == 0) continue;
+#if CELLS
+    const size_t set = (size_t)sets[image] * 3 * padded;
+#else
+    const size_t set = 0;
+#endif
     global const ushort* from = raw + (size_t)image * raw_stride + first;
     global Out* to = out + (size_t)image * out_stride + first;
     int8 masked8 = 0;
@@ -99,8 +108,8 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
     // The last eight may end behind the image, where pixels are masked and not counted.
     for (uint at = item * 8; at < there; at += GROUP * 8) {
       const ushort8 words = vload8(0, from + at);
-      const float8 pedestal = vload8(0, pedestals + first + at);
-      const float8 factor = vload8(0, factors + first + at);
+      const float8 pedestal = vload8(0, pedestals + set + first + at);
+      const float8 factor = vload8(0, factors + set + first + at);
       const bool switched = any((short8)(words > (ushort8)GAIN_0_LARGEST));
 #if KEV
       float8 made = converted8(words, pedestal, factor);
@@ -120,9 +129,10 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
 #endif
         for (uint k = 0; k < 8; ++k) {
           if (word[k] > GAIN_0_LARGEST) {
-            pixel[k] = other_word(word[k], first + at + k, pedestals, factors, padded, &masked, &saturated);
+            pixel[k] =
+                other_word(word[k], first + at + k, pedestals + set, factors + set, padded, &masked, &saturated);
           } else {
-            masked += IS_MASKED(pedestals[first + at + k]) ? 1 : 0;
+            masked += IS_MASKED(pedestals[set + first + at + k]) ? 1 : 0;
           }
         }
 #if KEV
@@ -187,6 +197,20 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
   }
 #endif
 }
+
+#if CELLS
+// Images of a cell without a set fail and leave the work. One group.
+kernel void refuse_cells(global struct Books* books, global const uchar* sets, uint images, uint step, uint column) {
+  for (uint image = get_local_id(0); image < images; image += GROUP) {
+    global struct Books* one = books + image;
+    if (one->work == 0 || sets[image] != NO_SET) continue;
+    one->work = 0;
+    one->failed = (uchar)(step + 1);
+    one->scalars[column] = 0;
+    one->scalars[column + 1] = 0;
+  }
+}
+#endif
 
 // A group an image. `behind`: pixels behind the end of an image that were counted as masked.
 kernel void settle(global struct Books* books, global const struct Counts* tile_counts, uint tiles, uint behind,

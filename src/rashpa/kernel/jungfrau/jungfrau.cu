@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
   for (std::uint32_t first = 0; first < batch.count; first += kImagesAtOnce) {
     const std::uint32_t last = min(first + kImagesAtOnce, batch.count);
     list_work(shared, batch, first, last);
-    for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    for (std::uint32_t tile = blockIdx.x; tile < tiles && shared.images != 0; tile += gridDim.x) {
       const std::uint32_t thread = tile * kThreads + threadIdx.x;
       convert_tile<kOutput, kCount, kMark>(shared, tables, batch, thresholds, thread);
     }

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rashpa/kernel/jungfrau/cells.hpp"
 #include "rashpa/kernel/jungfrau/constants.hpp"
 #include "rashpa/kernel/jungfrau/tracking/tracking_opencl.hpp"
 
@@ -34,13 +36,15 @@ struct Tables {
   std::vector<float> factors;
 };
 
-Tables tables_of(const Prepared& prepared) {
-  const std::size_t groups = (prepared.pixels() + kGroup - 1) / kGroup;
-  Tables tables{std::vector<float>(3 * groups * kGroup), std::vector<float>(3 * groups * kGroup)};
-  for (unsigned gain = 0; gain < 3; ++gain) {
+/// The tables of all sets, one behind the other.
+Tables tables_of(std::span<const Prepared> sets) {
+  const std::size_t groups = (sets.front().pixels() + kGroup - 1) / kGroup;
+  const std::size_t floats = sets.size() * 3 * groups * kGroup;
+  Tables tables{std::vector<float>(floats), std::vector<float>(floats)};
+  for (std::size_t plane = 0; plane < 3 * sets.size(); ++plane) {
     for (std::size_t group = 0; group < groups; ++group) {
-      const float* const table = prepared.table(gain, group);
-      const std::size_t at = (gain * groups + group) * kGroup;
+      const float* const table = sets[plane / 3].table(static_cast<unsigned>(plane % 3), group);
+      const std::size_t at = (plane * groups + group) * kGroup;
       for (std::size_t k = 0; k < kGroup; ++k) {
         const std::size_t entry = k % 2 * (kGroup / 2) + k / 2;
         tables.pedestals[at + k] = table[entry];
@@ -73,10 +77,14 @@ std::vector<std::string_view> sources(bool tracks) {
 class Pass final : public kernel::opencl::DevicePass {
  public:
   Pass(const Config& config, const Assembly* assembly, const Taps& taps, const Setup& setup, const Device& device)
-      : Pass(config, Prepared(config), assembly, taps, setup, device) {}
-  Pass(const Config& config, const Prepared& prepared, const Assembly* assembly, const Taps& taps, const Setup& setup,
-       const Device& device)
-      : taps_(taps),
+      : Pass(config, prepared_sets(config), assembly, taps, setup, device) {}
+  Pass(const Config& config, const std::vector<Prepared>& sets, const Assembly* assembly, const Taps& taps,
+       const Setup& setup, const Device& device)
+      : Pass(config, sets, sets.front(), assembly, taps, setup, device) {}
+  Pass(const Config& config, std::span<const Prepared> sets, const Prepared& prepared, const Assembly* assembly,
+       const Taps& taps, const Setup& setup, const Device& device)
+      : cells_(config.calibration),
+        taps_(taps),
         pixels_(static_cast<std::uint32_t>(prepared.pixels())),
         padded_(static_cast<std::uint32_t>((prepared.pixels() + kGroup - 1) / kGroup * kGroup)),
         tiles_(kernel::opencl::tiles_of(pixels_, kTile)),
@@ -86,13 +94,13 @@ class Pass final : public kernel::opencl::DevicePass {
             device, "jungfrau", sources(config.tracking.from != Tracking::From::off),
             fmt::format(
                 "-D TILE={} -D GAIN_0_LARGEST={} -D KEV={:d} -D COUNT={:d} -D MARK={:d} -D ASSEMBLE={:d} -D TRACK={:d} "
-                "{}",
+                "-D CELLS={:d} -D NO_SET={} {}",
                 kTile, kAduMask, prepared.output() == Output::kev, taps.count, taps.mark, assembly != nullptr,
-                config.tracking.from != Tracking::From::off, DeviceTracker::macros()))),
+                config.tracking.from != Tracking::From::off, cells_.named(), Cells::kNoSet, DeviceTracker::macros()))),
         convert_(program_, "convert_tiles"),
         settle_(program_, "settle"),
         alarm_(config.tracking.alarm) {
-    const Tables tables = tables_of(prepared);
+    const Tables tables = tables_of(sets);
     pedestals_ = device.memory_of(tables.pedestals, "pedestals of jungfrau");
     factors_ = device.memory_of(tables.factors, "factors of jungfrau");
     if (assembly != nullptr) {
@@ -101,6 +109,10 @@ class Pass final : public kernel::opencl::DevicePass {
       made_pixels_ = static_cast<cl_uint>(assembly->shape().pixels());
     }
     if (config.tracking.from != Tracking::From::off) tracker_.emplace(config, prepared, setup, device, program_);
+    if (cells_.named()) {
+      refuse_.emplace(program_, "refuse_cells");
+      sets_ = kernel::opencl::Fetched(device, setup.benches, setup.stack, "sets of storage cells");
+    }
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
       const std::size_t converted = assembly == nullptr ? 0 : std::size_t{setup.stack} * padded_ * out_bytes_;
       converted_.push_back(device.memory(converted, "converted images"));
@@ -112,6 +124,7 @@ class Pass final : public kernel::opencl::DevicePass {
   cl_int enqueue(const kernel::opencl::DeviceStack& stack, std::uint32_t bench,
                  cl_command_queue queue) const noexcept override {
     cl_int code = tracker_ ? tracker_->begin(stack, bench, queue) : CL_SUCCESS;
+    if (cells_.named()) code = choose_sets(stack, bench, queue);
     if (code == CL_SUCCESS) code = convert(stack, bench, queue);
     if (code == CL_SUCCESS && tracker_) code = tracker_->look(pedestals_.get(), queue);
     return code;
@@ -127,9 +140,23 @@ class Pass final : public kernel::opencl::DevicePass {
     finding.scalars[2] = Scalar::of_real(drift.median);
     finding.scalars[3] = Scalar::of_real(drift.worst);
   }
+  [[nodiscard]] std::string failure() const override { return cells_.failure(); }
   [[nodiscard]] std::string notice() const override { return alarm_.notice(); }
 
  private:
+  /// Sends the set of each image; those without one fail, ahead of the conversion.
+  cl_int choose_sets(const kernel::opencl::DeviceStack& stack, std::uint32_t bench,
+                     cl_command_queue queue) const noexcept {
+    auto* const sets = sets_.host<std::uint8_t>(bench);
+    for (std::uint32_t i = 0; i < stack.count; ++i) {
+      const std::uint8_t cell = stack.images == nullptr ? std::uint8_t{0} : cell_of(stack.images[i].flags);
+      sets[i] = cells_.set_of(cell);
+      if (sets[i] == Cells::kNoSet && stack.work != nullptr && stack.work[i] != 0) cells_.refuse(cell);
+    }
+    if (const cl_int code = sets_.send(bench, queue, stack.count); code != CL_SUCCESS) return code;
+    return refuse_->run(queue, 1, 1, group_, stack.books, sets_.device(bench), stack.count, stack.step,
+                        stack.first_column);
+  }
   cl_int convert(const kernel::opencl::DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept {
     const cl_mem counts = counts_[bench].get();
     const cl_uint raw_stride = stack.in_stride / sizeof(std::uint16_t);
@@ -146,7 +173,8 @@ class Pass final : public kernel::opencl::DevicePass {
     };
     const cl_int code =
         tracker_ ? run(tracker_->variances(), tracker_->followed(), tracker_->inverse(), tracker_->square_limit())
-                 : run();
+        : cells_.named() ? run(sets_.device(bench))
+                         : run();
     if (code != CL_SUCCESS) return code;
     if (assemble_) {
       const cl_int assembled =
@@ -162,6 +190,7 @@ class Pass final : public kernel::opencl::DevicePass {
   static cl_int threshold(std::int16_t photons) noexcept {
     return std::max<cl_int>(photons, std::numeric_limits<std::int16_t>::min() + 1);
   }
+  Cells cells_;
   Taps taps_;
   cl_uint pixels_;
   cl_uint padded_;  // entries of a gain
@@ -170,7 +199,7 @@ class Pass final : public kernel::opencl::DevicePass {
   std::uint32_t group_;
   memory::opencl::Program program_;
   memory::opencl::Kernel convert_, settle_;
-  std::optional<memory::opencl::Kernel> assemble_;
+  std::optional<memory::opencl::Kernel> assemble_, refuse_;
   std::optional<DeviceTracker> tracker_;
   DriftAlarm alarm_;
   cl_uint made_pixels_ = 0;
@@ -178,6 +207,7 @@ class Pass final : public kernel::opencl::DevicePass {
   Memory pedestals_, factors_;
   std::vector<Memory> converted_;  // by bench, where images are assembled
   std::vector<Memory> counts_;     // by bench, [image][tile]
+  kernel::opencl::Fetched sets_;   // with cells: a byte an image, on its way to the device
 };
 
 }  // namespace

@@ -23,25 +23,70 @@ __global__ void settle(const kernel::cuda::DeviceStack stack, Counts* counts, co
   }
 }
 
+/// Images of a cell without a set fail and leave the work.
+__global__ void refuse(const kernel::cuda::DeviceStack stack, const std::uint8_t* sets) {
+  for (std::uint32_t i = threadIdx.x; i < stack.count; i += blockDim.x) {
+    if (stack.work[i] == 0 || sets[i] != Cells::kNoSet) continue;
+    stack.work[i] = 0;
+    stack.findings[i].failed = static_cast<std::uint8_t>(stack.step + 1);
+    Scalar* const scalars = stack.scalars + i * stack.scalars_stride;
+    scalars[0] = scalars[1] = Scalar::of_count(0);
+  }
+}
+
+/// The work on images of one set.
+__global__ void choose(const std::uint8_t* work, const std::uint8_t* sets, std::uint8_t set, std::uint8_t* chosen,
+                       std::uint32_t count) {
+  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x)
+    chosen[i] = sets[i] == set ? work[i] : std::uint8_t{0};
+}
+
+constexpr unsigned kThreads = 128;  // of kernels that go over the images of a stack
+
 }  // namespace
 
 Pass::Pass(const Config& config, const Assembly* assembly, const Taps& taps, const Setup& setup)
-    : Pass(config, Prepared(config), assembly, taps, setup) {}
+    : Pass(config, prepared_sets(config), assembly, taps, setup) {}
 
-Pass::Pass(const Config& config, const Prepared& prepared, const Assembly* assembly, const Taps& taps,
+Pass::Pass(const Config& config, const std::vector<Prepared>& sets, const Assembly* assembly, const Taps& taps,
            const Setup& setup)
-    : calibration_(prepared), taps_(taps) {
+    : cells_(config.calibration), taps_(taps) {
+  sets_.reserve(sets.size());
+  for (const Prepared& one : sets) sets_.emplace_back(one);
+  const Prepared& prepared = sets.front();
   if (assembly != nullptr) assembly_.emplace(*assembly, prepared.output(), setup);
   if (config.tracking.from != Tracking::From::off) tracker_.emplace(config, prepared, setup);
-  for (std::uint32_t bench = 0; bench < setup.benches; ++bench) counts_.emplace_back(setup.stack * sizeof(Counts));
+  if (cells_.named()) set_of_.emplace(setup.places);
+  for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
+    counts_.emplace_back(setup.stack * sizeof(Counts));
+    if (cells_.named()) sets_there_.emplace_back(2 * setup.stack);
+  }
+}
+
+void Pass::prepare(std::uint32_t place, const StackImage& image) noexcept {
+  if (!cells_.named()) return;
+  const std::uint8_t cell = cell_of(image.flags);
+  const std::uint8_t set = cells_.set_of(cell);
+  if (set == Cells::kNoSet) cells_.refuse(cell);
+  set_of_->as<std::uint8_t>()[place] = set;
+}
+
+cudaError_t Pass::take_sets(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
+                            cudaStream_t stream) const noexcept {
+  auto* const sets = sets_there_[bench].as<std::uint8_t>();
+  const cudaError_t code =
+      cudaMemcpyAsync(sets, set_of_->as<std::uint8_t>() + stack.place, stack.count, cudaMemcpyHostToDevice, stream);
+  if (code != cudaSuccess) return code;
+  refuse<<<1, kThreads, 0, stream>>>(stack, sets);
+  return cudaPeekAtLastError();
 }
 
 int Pass::enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {
-  constexpr unsigned kThreads = 128;
   cudaError_t code = tracker_ ? tracker_->begin(stack, stream) : cudaSuccess;
+  if (cells_.named()) code = take_sets(stack, bench, stream);
   if (code == cudaSuccess) code = convert_stack(stack, bench, stream);
   if (code == cudaSuccess && assembly_) code = assembly_->assemble(stack, bench, stream);
-  if (code == cudaSuccess && tracker_) code = tracker_->follow(stack, calibration_.pedestals(), stream);
+  if (code == cudaSuccess && tracker_) code = tracker_->follow(stack, sets_.front().pedestals(), stream);
   if (code != cudaSuccess) return code;
   settle<<<1, kThreads, 0, stream>>>(stack, counts_[bench].as<Counts>(), tracker_ ? tracker_->state() : nullptr);
   return cudaPeekAtLastError();
@@ -60,7 +105,16 @@ cudaError_t Pass::convert_stack(const kernel::cuda::DeviceStack& stack, std::uin
   batch.counts = counts_[bench].as<Counts>();
   batch.work = stack.work;
   batch.count = stack.count;
-  return convert(tables(), output(), batch, taps_, stream);
+  if (!cells_.named()) return convert(tables(), output(), batch, taps_, stream);
+  const auto* const sets = sets_there_[bench].as<const std::uint8_t>();
+  auto* const chosen = sets_there_[bench].as<std::uint8_t>() + stack.count;
+  batch.work = chosen;
+  cudaError_t code = cudaSuccess;
+  for (std::size_t set = 0; set < sets_.size() && code == cudaSuccess; ++set) {
+    choose<<<1, kThreads, 0, stream>>>(stack.work, sets, static_cast<std::uint8_t>(set), chosen, stack.count);
+    code = convert(sets_[set].tables(), output(), batch, taps_, stream);
+  }
+  return code;
 }
 
 }  // namespace rashpa::kernel::jungfrau::cuda

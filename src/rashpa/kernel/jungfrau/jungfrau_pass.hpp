@@ -10,6 +10,7 @@
 #include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/contract/step.hpp"
 #include "rashpa/kernel/jungfrau/assembly/assembly_cuda.hpp"
+#include "rashpa/kernel/jungfrau/cells.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
 #include "rashpa/kernel/jungfrau/tracking/tracking_cuda.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
@@ -18,23 +19,32 @@ namespace rashpa::kernel::jungfrau::cuda {
 
 /// The step on a CUDA device. Its parts are open to the unit's resident kernel, which does the same work itself where
 /// images are not assembled and pedestals stay.
-class Pass final : public kernel::cuda::DevicePass {
+class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Preparing {
  public:
   /// `assembly`: null, images stay as modules send them.
   Pass(const Config& config, const Assembly* assembly, const Taps& taps, const Setup& setup);
+  void prepare(std::uint32_t place, const StackImage& image) noexcept override;
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept override;
   [[nodiscard]] bool in_turn() const override { return tracker_.has_value(); }
+  [[nodiscard]] std::string failure() const override { return cells_.failure(); }
   [[nodiscard]] std::string notice() const override { return tracker_ ? tracker_->notice() : std::string(); }
-  [[nodiscard]] const Tables& tables() const noexcept { return calibration_.tables(); }
-  [[nodiscard]] Output output() const noexcept { return calibration_.output(); }
+  [[nodiscard]] const Tables& tables() const noexcept { return sets_.front().tables(); }
+  [[nodiscard]] Output output() const noexcept { return sets_.front().output(); }
   [[nodiscard]] const Taps& taps() const noexcept { return taps_; }
 
  private:
-  Pass(const Config& config, const Prepared& prepared, const Assembly* assembly, const Taps& taps, const Setup& setup);
+  Pass(const Config& config, const std::vector<Prepared>& sets, const Assembly* assembly, const Taps& taps,
+       const Setup& setup);
+  /// Brings the set of each image to the device; images without one fail.
+  cudaError_t take_sets(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
+                        cudaStream_t stream) const noexcept;
   cudaError_t convert_stack(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
                             cudaStream_t stream) const noexcept;
 
-  Calibration calibration_;
+  Cells cells_;
+  std::vector<Calibration> sets_;                       // by cell; one when the calibration has no cells
+  std::optional<memory::cuda::PinnedMemory> set_of_;    // with cells: by place
+  std::vector<memory::cuda::DeviceMemory> sets_there_;  // with cells, by bench: of each image its set, then room
   std::optional<DeviceAssembly> assembly_;
   std::optional<DeviceTracker> tracker_;
   Taps taps_;

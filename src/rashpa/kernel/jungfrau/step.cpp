@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/contract/by_cell.hpp"
 #include "rashpa/kernel/jungfrau/assembly/assembly.hpp"
+#include "rashpa/kernel/jungfrau/cells.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_fpga.hpp"
 #include "rashpa/kernel/jungfrau/tracking/tracking.hpp"
@@ -136,28 +139,36 @@ Config with_borders(const Config& config, const Assembly* assembly) {
   return masked;
 }
 
-class Pass final : public CpuPass {
+class Pass final : public CpuPass, public ByCell {
   static constexpr std::size_t kFollowed =
       16384;  // pixels that are converted, then followed: their tables stay in the caches
 
  public:
   Pass(const Config& config, std::unique_ptr<const Assembly> assembly, const Setup& setup)
       : assembly_(std::move(assembly)),
-        calibration_(with_borders(config, assembly_.get())),
+        cells_(config.calibration),
+        sets_(prepared_sets(with_borders(config, assembly_.get()))),
         taps_(taps_of(setup)),
         stack_(setup.stack),
         workers_(setup.workers),
         leave_darks_(config.tracking.from != Tracking::From::off && setup.only_learned),
         alarm_(config.tracking.alarm),
         counts_(std::size_t{setup.workers} * setup.stack),
+        set_of_item_(setup.stack),
         chosen_(setup.workers) {
     if (assembly_) assembler_.emplace(*assembly_, config.output, setup.workers);
     if (config.tracking.from != Tracking::From::off) {
-      tracker_.emplace(with_borders(config, assembly_.get()), calibration_, setup.workers);
+      tracker_.emplace(with_borders(config, assembly_.get()), sets_.front(), setup.workers);
     }
     for (Chosen& chosen : chosen_) chosen = Chosen(setup.stack);
   }
 
+  void take_cells(std::span<const std::uint8_t> cells) noexcept override {
+    for (std::size_t item = 0; item < cells.size(); ++item) {
+      set_of_item_[item] = cells_.set_of(cells[item]);
+      if (set_of_item_[item] == Cells::kNoSet) cells_.refuse(cells[item]);
+    }
+  }
   void begin(std::size_t /*items*/) noexcept override {
     std::fill(counts_.begin(), counts_.end(), Counts{});
     if (!tracker_) return;
@@ -168,24 +179,20 @@ class Pass final : public CpuPass {
     const Images all{items.count, reinterpret_cast<const std::uint16_t* const*>(items.in),
                      reinterpret_cast<void* const*>(items.out), items.marks,
                      counts_.data() + std::size_t{worker} * stack_ + items.first};
+    if (cells_.named()) return run_by_cell(worker, items.first, all, first, last);
     const bool some = leave_darks_ && items.dark != nullptr;
-    const Images images = some ? choose(chosen_[worker], all, items.dark) : all;
+    const Images images = some ? choose(chosen_[worker], all, [&](std::size_t i) { return items.dark[i] == 0; }) : all;
     const bool follows = tracker_ && items.dark != nullptr;
     const std::size_t together = follows ? kFollowed : last - first;
     for (std::size_t at = first; at < last; at += together) {
       const std::size_t end = std::min(at + together, last);
-      if (assembler_) {
-        assembler_->convert(worker, calibration_, images, at, end);
-      } else {
-        convert(calibration_, images, taps_, at, end);
-      }
+      convert_set(worker, 0, images, at, end);
       if (follows) tracker_->follow(worker, {items.count, all.raw, items.dark}, at, end);
     }
-    if (some) {
-      for (std::size_t i = 0; i < images.count; ++i) all.counts[chosen_[worker].item[i]] = images.counts[i];
-    }
+    if (some) give_back(chosen_[worker], images, all);
   }
   void finish(std::size_t item, Finding& finding) noexcept override {
+    finding.failed = set_of_item_[item] == Cells::kNoSet;
     Counts sum;
     for (unsigned worker = 0; worker < workers_; ++worker) {
       const Counts& counts = counts_[std::size_t{worker} * stack_ + item];
@@ -201,6 +208,7 @@ class Pass final : public CpuPass {
     }
     finding.counted = sum.bright;
   }
+  [[nodiscard]] std::string failure() const override { return cells_.failure(); }
   [[nodiscard]] std::string notice() const override { return alarm_.notice(); }
 
  private:
@@ -214,11 +222,12 @@ class Pass final : public CpuPass {
     std::vector<std::uint64_t*> marks;
     std::vector<Counts> counts;
   };
-  /// All but dark images, with the counts that they have so far.
-  static Images choose(Chosen& chosen, const Images& all, const std::uint8_t* dark) noexcept {
+  /// The images that are `wanted`, with the counts that they have so far.
+  template <typename Wanted>
+  static Images choose(Chosen& chosen, const Images& all, Wanted wanted) noexcept {
     std::size_t count = 0;
     for (std::size_t i = 0; i < all.count; ++i) {
-      if (dark[i] != 0) continue;
+      if (!wanted(i)) continue;
       chosen.item[count] = i;
       chosen.raw[count] = all.raw[i];
       chosen.out[count] = all.out[i];
@@ -228,9 +237,32 @@ class Pass final : public CpuPass {
     }
     return {count, chosen.raw.data(), chosen.out.data(), chosen.marks.data(), chosen.counts.data()};
   }
+  static void give_back(const Chosen& chosen, const Images& some, const Images& all) noexcept {
+    for (std::size_t i = 0; i < some.count; ++i) all.counts[chosen.item[i]] = some.counts[i];
+  }
+  void convert_set(unsigned worker, std::size_t set, const Images& images, std::size_t first,
+                   std::size_t last) noexcept {
+    if (assembler_) {
+      assembler_->convert(worker, sets_[set], images, first, last);
+    } else {
+      convert(sets_[set], images, taps_, first, last);
+    }
+  }
+  /// Set after set, the images of its cell. Those of a cell without a set are left as they are: they fail.
+  void run_by_cell(unsigned worker, std::size_t first_item, const Images& all, std::size_t first,
+                   std::size_t last) noexcept {
+    Chosen& chosen = chosen_[worker];
+    for (std::size_t set = 0; set < sets_.size(); ++set) {
+      const Images images = choose(chosen, all, [&](std::size_t i) { return set_of_item_[first_item + i] == set; });
+      if (images.count == 0) continue;
+      convert_set(worker, set, images, first, last);
+      give_back(chosen, images, all);
+    }
+  }
 
   std::unique_ptr<const Assembly> assembly_;
-  Prepared calibration_;
+  Cells cells_;
+  std::vector<Prepared> sets_;  // by cell; one when the calibration has no cells
   std::optional<Assembler> assembler_;
   std::optional<Tracker> tracker_;
   Taps taps_;
@@ -238,8 +270,9 @@ class Pass final : public CpuPass {
   unsigned workers_;
   bool leave_darks_;
   DriftAlarm alarm_;
-  std::vector<Counts> counts_;  // [worker][item]
-  std::vector<Chosen> chosen_;  // by worker
+  std::vector<Counts> counts_;             // [worker][item]
+  std::vector<std::uint8_t> set_of_item_;  // of the stack in hand; Cells::kNoSet: it fails
+  std::vector<Chosen> chosen_;             // by worker
 };
 
 class JungfrauStep final : public Step,
@@ -247,6 +280,7 @@ class JungfrauStep final : public Step,
                            public Offering,
                            public Learning,
                            public Splitting,
+                           public CellReading,
                            public InHardware {
  public:
   explicit JungfrauStep(Config config) : config_(std::move(config)) {}
@@ -260,6 +294,11 @@ class JungfrauStep final : public Step,
           fmt::format("unit: jungfrau's calibration is {} × {} pixels, the buffer's image {} × {}; they must be equal",
                       calibration.width, calibration.height, shape.width, shape.height));
     }
+    static_cast<void>(Cells(calibration));  // it throws
+    if (reads_cells() && tracks()) {
+      throw ConfigError(
+          "kernel jungfrau: track: pedestals of storage cells do not follow dark images; set track = \"off\"");
+    }
     if (config_.output == Output::kev) return {PixelType::f32, Masked::not_a_number};
     return {PixelType::i16, Masked::minimum};
   }
@@ -268,14 +307,16 @@ class JungfrauStep final : public Step,
   [[nodiscard]] bool offers(Tap tap) const override {
     return config_.borders == Borders::raw && declared().offers_tap(tap);
   }
+  [[nodiscard]] bool reads_cells() const noexcept override { return !config_.calibration.cells.empty(); }
   [[nodiscard]] bool learns_from_darks() const override { return tracks(); }
   [[nodiscard]] Keeps keeps() const override {
     if (!tracks()) return Keeps::nothing;
     return config_.tracking.from == Tracking::From::darks ? Keeps::of_darks : Keeps::of_images;
   }
-  /// Assembled images have pixels of both sides of a border; the drift of pedestals does not add up.
+  /// Assembled images have pixels of both sides of a border; the drift of pedestals does not add up; an image of an
+  /// unknown cell would fail in each strip.
   [[nodiscard]] std::optional<Strip> strip(const Shape& /*whole*/, const Rows& rows) const override {
-    if (config_.borders != Borders::raw || tracks()) return std::nullopt;
+    if (config_.borders != Borders::raw || tracks() || reads_cells()) return std::nullopt;
     return Strip{step_of(Config{.photon_energy_kev = config_.photon_energy_kev,
                                 .output = config_.output,
                                 .calibration = rows_of(config_.calibration, rows)})};
@@ -291,6 +332,7 @@ class JungfrauStep final : public Step,
   }
 #endif
   [[nodiscard]] std::optional<FpgaTables> on_fpga() const override {
+    refuse_cells(config_, "fpga");
     if (config_.borders != Borders::raw) {
       throw ConfigError("unit: unit fpga has no version of the kernel jungfrau that changes borders; use unit cpu");
     }

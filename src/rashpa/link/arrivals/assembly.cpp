@@ -321,11 +321,12 @@ void Assembly::put_bare_event(std::uint64_t index, std::int64_t now) noexcept {
   note_event(index, now);
 }
 
-void Assembly::describe(std::uint64_t index, const FrameRecord::Words& words) noexcept {
+void Assembly::describe(std::uint64_t index, const FrameRecord::Words& words, std::uint32_t flags) noexcept {
   Image& image = images_[index % placement_.slots];
   if (image.index != index || image.described || index < next_) return;
   image.described = true;
   image.record.user = words;
+  image.record.flags = flags;
 }
 
 void Assembly::note_event(std::uint64_t index, std::int64_t now) noexcept {
@@ -347,7 +348,10 @@ FrameRecord Assembly::record_of(const Image& image) const noexcept {
   record.lines = placement_.lines;
   record.payload_bytes = payload_bytes_;
   record.run = dtp_.run;
-  if (image.described) record.user = image.record.user;
+  if (image.described) {
+    record.user = image.record.user;
+    record.flags = image.record.flags;
+  }
   return record;
 }
 

@@ -83,8 +83,9 @@ class Assembly {
   /// An event that brings no record, of a sender that has none, about an image that locate() has named: its map of
   /// lines is all that is known of it. A record that comes after all counts as ever.
   void put_bare_event(std::uint64_t index, std::int64_t now) noexcept;
-  /// The words of a packet's header about an image, of a sender without records; the first ones of each image count.
-  void describe(std::uint64_t index, const FrameRecord::Words& words) noexcept;
+  /// The words and flags of a packet's header about an image, of a sender without records; the first ones of each
+  /// image count.
+  void describe(std::uint64_t index, const FrameRecord::Words& words, std::uint32_t flags) noexcept;
   /// An event with the record that was written to the skip record's place: images up to the one that it names are not
   /// waited for. Says whether it was one.
   bool put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept;

@@ -155,8 +155,8 @@ TEST(Assembly, an_event_without_a_record_counts_once_and_the_map_proves_its_line
   bench.assembly.put_bare_event(0, bench.now);
   EXPECT_EQ(bench.counters.events.get(), 1U);
   EXPECT_EQ(bench.counters.duplicate_packets.get(), 1U);
-  bench.assembly.describe(0, {1, 2});
-  bench.assembly.describe(0, {3, 4});
+  bench.assembly.describe(0, {1, 2}, FrameRecord::laser);
+  bench.assembly.describe(0, {3, 4}, FrameRecord::dark);
   bench.decide();
   const Arrival& arrival = bench.out.last;
   EXPECT_EQ(arrival.completeness, Completeness::complete);
@@ -170,6 +170,7 @@ TEST(Assembly, an_event_without_a_record_counts_once_and_the_map_proves_its_line
   EXPECT_EQ(arrival.record.lines, kLines);
   EXPECT_EQ(arrival.record.payload_bytes, kLines * kBytes);
   EXPECT_EQ(arrival.record.user[0], 1U) << "the first words count";
+  EXPECT_EQ(arrival.record.flags, static_cast<std::uint32_t>(FrameRecord::laser)) << "and the first flags";
   bench.assembly.put_bare_event(0, bench.now);
   EXPECT_EQ(bench.counters.late_packets.get(), 1U) << "it is decided";
 }

@@ -8,6 +8,7 @@
 
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/frame/results.hpp"
+#include "rashpa/core/frame/storage_cell.hpp"
 #include "rashpa/link/sls/options.hpp"
 
 namespace rashpa::link::sls {
@@ -51,6 +52,16 @@ constexpr FrameRecord::Words words_of(const Header& header) noexcept {
   return {header.frame_number, header.bunch_id, header.timestamp, header.exposure, header.daq_info, header.module};
 }
 std::vector<Column> header_columns();
+
+/// The flags of an image with this header: of JUNGFRAU the storage cell.
+constexpr std::uint32_t flags_of(Detector detector, const Header& header) noexcept {
+  constexpr unsigned kCellInDaqInfo = 8;
+  return detector == Detector::jungfrau ? flags_of_cell(header.daq_info >> kCellInDaqInfo) : 0U;
+}
+/// DAQ info of an image with these flags: of JUNGFRAU the storage cell.
+constexpr std::uint32_t daq_info_of(Detector detector, std::uint32_t flags) noexcept {
+  return detector == Detector::jungfrau ? std::uint32_t{cell_of(flags)} << 8U : 0U;
+}
 
 /// Reads a header; nothing of it is checked.
 Header load_header(std::span<const std::byte, kHeaderBytes> bytes) noexcept;

@@ -107,7 +107,7 @@ void PortHandler::put(std::uint64_t frame, std::span<const Piece> pieces, std::s
     const std::uint64_t offset = place.image_offset(*index) + piece.line * place.pitch + piece.column;
     const std::uint64_t linear = std::uint64_t{piece.line} * place.line_bytes + piece.column;
     tile.assembly.put_lines(*index, offset, linear, payload.subspan(piece.at, piece.bytes), std::nullopt, now);
-    if (first) tile.assembly.describe(*index, words_of(header));
+    if (first) tile.assembly.describe(*index, words_of(header), flags_of(options_.detector, header));
     tile.touched = true;
   }
 }

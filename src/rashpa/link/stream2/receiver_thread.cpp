@@ -12,6 +12,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/storage_cell.hpp"
 #include "rashpa/core/system/pause.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/stream2/messages/json_message.hpp"
@@ -185,7 +186,7 @@ void ReceiverThread::put(Part& part, std::uint64_t timestamp_ns, std::uint32_t f
   const Placement& place = dtp.placement;
   FrameRecord record;
   record.dtp = dtp.id;
-  record.flags = flags & (FrameRecord::dark | FrameRecord::laser);
+  record.flags = flags & (FrameRecord::dark | FrameRecord::laser | kCellBits | kCellsDiffer);
   record.frame_number = dtp.slice.frame(part.index);
   record.timestamp_ns = timestamp_ns;
   record.index = part.index;

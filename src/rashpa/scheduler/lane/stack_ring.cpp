@@ -7,6 +7,7 @@
 #include <span>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame/storage_cell.hpp"
 #include "rashpa/scheduler/lane/lost_lines.hpp"
 
 namespace rashpa::scheduler {
@@ -101,7 +102,7 @@ void StackRing::take(std::size_t dtp, const link::Arrival& arrival) noexcept {
   }
   if (arrival.completeness != Completeness::missing) {
     if (config_.slice == kToldByRecords) image.frame_number = arrival.record.frame_number;
-    image.flags |= arrival.record.flags;
+    image.flags = image.has_header ? joined_flags(image.flags, arrival.record.flags) : arrival.record.flags;
     if (image.timestamp_ns == 0) image.timestamp_ns = arrival.record.timestamp_ns;
     image.last_packet_ns = std::max(image.last_packet_ns, arrival.last_packet_ns);
     if (!image.has_header || dtp < seen.header_dtp) {  // whichever came first: the same one in every run

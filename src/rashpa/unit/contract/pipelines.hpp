@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/storage_cell.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
@@ -63,9 +64,10 @@ class Pipelines {
       all.tables.back().insert(all.tables.back().end(), table.values, table.values + values);
     }
   }
-  /// `dark_every`: so many images after a dark one comes the next; 0: none is.
+  /// `dark_every`: so many images after a dark one comes the next; 0: none is. `cells`: storage cells of images, in
+  /// turn; none: all are of cell 0.
   static Outcome run(const Choice& choice, const Pipeline& pipeline, const kernel::jungfrau::Config& calibration,
-                     std::uint32_t dark_every = 0) {
+                     std::uint32_t dark_every = 0, const std::vector<std::uint32_t>& cells = {}) {
     StackRing ring(kWidth, kHeight, kStack, kStacks, memory::MemoryKind::pageable);
     Doorbell bell;
     const auto unit = make_unit(choice, pipeline, ring.layout, bell);
@@ -83,6 +85,8 @@ class Pipelines {
           std::memcpy(stack.images[i].raw, frame.data(), kPixels * 2);
           const bool dark = dark_every != 0 && number % dark_every == 1;
           stack.images[i].flags = dark ? FrameRecord::dark : 0U;
+          if (!cells.empty()) stack.images[i].flags |= flags_of_cell(cells[number % cells.size()]);
+          if (!cells.empty() && number == kDiffers) stack.images[i].flags |= kCellsDiffer;
           stack.images[i].completeness = number == 5 ? Completeness::missing : Completeness::complete;
         }
         unit->submit(&stack);
@@ -146,6 +150,34 @@ class Pipelines {
         EXPECT_NE(truth.notice, "");
         expect_same(run(choice, pipeline, words(), kDarkEvery), truth);
       }
+    }
+  }
+  /// Sets of storage cells 3, 0 and 15, whose pedestals are 100 ADU apart; images of these and of cell 7, and one of
+  /// modules that differ.
+  static constexpr std::uint32_t kDiffers = 9;
+  static void expect_cells_to_have_their_pedestals(const Choice& choice) {
+    for (const auto output : {kernel::jungfrau::Output::photons, kernel::jungfrau::Output::kev}) {
+      SCOPED_TRACE(output == kernel::jungfrau::Output::kev ? "kev" : "photons");
+      kernel::jungfrau::Config config = words();
+      config.output = output;
+      kernel::jungfrau::Calibration& maps = config.calibration;
+      const std::vector<float> first = maps.pedestal;
+      for (const float more : {100.0F, 200.0F}) {
+        for (const float pedestal : first) maps.pedestal.push_back(pedestal + more);
+      }
+      maps.cells = {3, 0, 15};
+      Pipeline pipeline{.kernels = {config}};
+      if (output == kernel::jungfrau::Output::photons) {
+        pipeline.kernels.emplace_back(kernel::bragg_count::Config{3, 0, 1'000'000});
+        pipeline.kernels.emplace_back(kernel::csr::Config{1, 1.0});
+        pipeline.kernels.emplace_back(kernel::accumulate::Config{.window = 8});
+      }
+      const std::vector<std::uint32_t> cells{0, 15, 7, 3, 15};
+      const Outcome truth = run({}, pipeline, words(), 0, cells);
+      EXPECT_EQ(accepted_of(truth), 16U) << "of 22, one missing, one differs and four are of cell 7";
+      EXPECT_EQ(truth.images[2].decision, Decision::errored);
+      EXPECT_EQ(truth.images[kDiffers].decision, Decision::errored);
+      expect_same(run(choice, pipeline, words(), 0, cells), truth);
     }
   }
   static void expect_darks_to_be_learned_from(const Choice& choice) {

@@ -9,8 +9,10 @@
 #include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/storage_cell.hpp"
 #include "rashpa/core/system/cache_line.hpp"
 #include "rashpa/core/time/clock.hpp"
+#include "rashpa/kernel/contract/by_cell.hpp"
 
 namespace rashpa::unit {
 
@@ -57,6 +59,7 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& co
       image_(layout.stack),
       place_(layout.stack),
       dark_(layout.stack),
+      cell_(layout.stack),
       pixels_of_(layout.stack),
       made_(layout.stack),
       marks_of_(layout.stack),
@@ -92,6 +95,7 @@ void CpuUnit::make_works() {
     most_pixels = std::max(most_pixels, step.out_shape.pixels());
     work.rides = step.rides;
     if (!step.rides) work.pass = step.step->on_cpu(steps_.setup(number, layout_, threads_, 1));
+    if (work.pass != nullptr) work.by_cell = able<kernel::ByCell>(*work.pass);
     works_.push_back(std::move(work));
   }
   if (steps_.marks) {
@@ -230,6 +234,7 @@ bool CpuUnit::begin(Stack& stack) noexcept {
     StackImage& image = stack.images[i];
     if (settle_without_work(steps_, stopping_.load(std::memory_order_acquire), image)) continue;
     dark_[items_] = (image.flags & FrameRecord::dark) != 0 ? 1 : 0;
+    cell_[items_] = cell_of(image.flags);
     image.measured = dark_[items_] == 0 || steps_.keep_darks;
     image_[items_] = i;
     place_[items_] = stack.slot * layout_.stack + i;
@@ -271,6 +276,7 @@ void CpuUnit::begin_pass() noexcept {
   if (steps_.steps[step_].makes_pixels) {
     for (std::size_t item = 0; item < items_; ++item) made_[item] = made_by(step_, place_[item], item);
   }
+  if (work.by_cell != nullptr) work.by_cell->take_cells({cell_.data(), items_});
   pass.begin(items_);
   const std::size_t tasks =
       pass.grain() == CpuPass::Grain::block ? (work.pixels + work.task_pixels - 1) / work.task_pixels : items_;
@@ -338,6 +344,7 @@ void CpuUnit::settle(std::size_t number) noexcept {
     image_[kept] = image_[item];
     place_[kept] = place_[item];
     dark_[kept] = dark_[item];
+    cell_[kept] = cell_[item];
     pixels_of_[kept] = step.makes_pixels ? made_[item] : pixels_of_[item];
     marks_of_[kept] = marks_of_[item];
     sums_of_[kept] = sums_of_[item];

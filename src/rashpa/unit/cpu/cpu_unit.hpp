@@ -13,6 +13,10 @@
 #include "rashpa/unit/unit.hpp"
 #include "rashpa/unit/windows.hpp"
 
+namespace rashpa::kernel {
+class ByCell;
+}
+
 namespace rashpa::unit {
 
 /// The processing unit on processor cores: all threads work on one stack at a time, pass after pass, by blocks of
@@ -42,6 +46,7 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
   struct Work {
     std::unique_ptr<kernel::CpuPass> pass;
+    kernel::ByCell* by_cell = nullptr;  // the pass, when it is one
     std::optional<kernel::CountTap> rides{};
     memory::Buffer made;          // of a step that makes pixels for other steps: a stack of images
     std::size_t pixels = 0;       // of the images that it sees
@@ -114,6 +119,7 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
   std::vector<std::uint32_t> image_;         // of item
   std::vector<std::uint32_t> place_;         // of item
   std::vector<std::uint8_t> dark_;           // of item
+  std::vector<std::uint8_t> cell_;           // of item
   std::vector<const std::byte*> pixels_of_;  // the input of the next step
   std::vector<std::byte*> made_;             // where it puts what it makes
   std::vector<std::uint64_t*> marks_of_;

@@ -158,6 +158,10 @@ class CudaLearning : public testing::TestWithParam<Trigger>, protected contract:
 
 TEST_P(CudaLearning, pedestals_follow_as_on_processors) { expect_pedestals_to_follow(choice()); }
 
+TEST_P(CudaLearning, storage_cells_have_their_pedestals_as_on_processors) {
+  expect_cells_to_have_their_pedestals(choice());
+}
+
 TEST_P(CudaLearning, dark_images_are_learned_from_whatever_steps_before_say_of_them) {
   expect_darks_to_be_learned_from(choice());
 }

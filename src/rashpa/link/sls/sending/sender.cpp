@@ -140,6 +140,7 @@ bool SlsSender::post_event(const Event& event) {
   header.module = static_cast<std::uint16_t>(kFirstModule + endpoint_.qpn / module_of(options_).ports);
   header.row = row_;
   header.column = column_;
+  header.daq_info = daq_info_of(options_.detector, record->flags);
   header.type = type_of(options_.detector);
   frame_.set_headers(header);
   leaving_ = order_.begin(record->index);

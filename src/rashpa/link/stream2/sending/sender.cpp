@@ -12,6 +12,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/storage_cell.hpp"
 #include "rashpa/link/stream2/messages/message.hpp"
 
 namespace rashpa::link::stream2 {
@@ -168,7 +169,7 @@ void Stream2Sender::write_image(const FrameRecord& record) {
     {
       Cbor::Map user(message_);
       user.key("timestamp_ns").count(record.timestamp_ns);
-      user.key("flags").count(record.flags & (FrameRecord::dark | FrameRecord::laser));
+      user.key("flags").count(record.flags & (FrameRecord::dark | FrameRecord::laser | kCellBits));
     }
     map.key("data");
     Cbor::Map channels(message_);

@@ -10,7 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/time/clock.hpp"
+#include "rashpa/kernel/contract/by_cell.hpp"
 #include "rashpa/kernel/csr/csr_pass.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8_pass.hpp"
@@ -44,6 +46,8 @@ std::string resident_refusal(const Steps& steps, const Layout& layout) {
     return refuse("the pipeline does not begin with jungfrau");
   }
   if (steps.learned > 0) return refuse("its pedestals follow dark images");
+  const auto* const by_cell = able<const kernel::CellReading>(*steps.steps.front().step);
+  if (by_cell != nullptr && by_cell->reads_cells()) return refuse("its pedestals go by storage cells");
   if (steps.steps.front().step->reshape(steps.steps.front().in_shape) != nullptr) {
     return refuse("the image is assembled");
   }
