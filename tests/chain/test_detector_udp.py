@@ -96,6 +96,51 @@ def test_an_eiger_500k_loses_what_the_injector_says(tmp_path: Path, bits: int, p
         np.testing.assert_array_equal(tables.scalars[name], expected)
 
 
+ROWS = """
+[run]
+name = "rows"
+frames = 12
+output = "."
+[detector]
+width = 1024
+height = 64
+rate_hz = 50.0
+[[detector.module]]
+x = 0
+y = 0
+[dataset]
+kind = "pattern"
+modules = 1
+frames = 4
+width = 1024
+height = 64
+[link]
+kind = "sls"
+[link.sls]
+interfaces = 2
+read_rows = 64
+[receiver]
+port = 0
+[[buffer]]
+name = "all"
+bands = 2
+slots = 12
+stack = 2
+deadline_ms = 20000
+[[buffer.sink]]
+kind = "hdf5"
+"""
+
+
+def test_rows_that_are_not_read_out_are_not_missing(tmp_path: Path) -> None:
+    code, output, report = typed_run(ROWS, tmp_path)
+    assert code == 0, output
+    books = report["buffers"][0]["books"]
+    assert (books["complete"], books["partial"], books["missing"]) == (12, 0, 0)
+    assert report["link"]["packets"] == 12 * 2 * 8, "8 of the 64 packets of a half are sent"
+    assert rashpa.open(tmp_path / "rows_all_master.h5").image(11).shape == (64, 1024)
+
+
 SENDER = """
 import socket, struct, sys, time
 import zstandard
