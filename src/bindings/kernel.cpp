@@ -47,8 +47,11 @@ kernel::bad_pixels::Config bad_of(const BadMask& mask) {
   return config;
 }
 
+using CellNumbers = std::vector<std::uint32_t>;
+
 struct Calibration {
   std::shared_ptr<const CalibrationMaps> maps;
+  CellNumbers cells;  // storage cell of each set
 };
 
 using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
@@ -70,8 +73,9 @@ kernel::Number number_of(const std::string& name, nb::dlpack::dtype type) {
   throw ConfigError(fmt::format("array {}: has a type of numbers that no kernel takes", name));
 }
 
-std::shared_ptr<const kernel::GivenArrays> arrays_of(const std::optional<nb::dict>& arrays) {
+std::shared_ptr<const kernel::GivenArrays> arrays_of(const std::optional<nb::dict>& arrays, const CellNumbers& cells) {
   auto all = std::make_shared<kernel::GivenArrays>();
+  if (!cells.empty()) all->emplace("cells", kernel::GivenArray::of(cells));
   if (!arrays) return all;
   for (const auto& [key, value] : *arrays) {
     const auto name = nb::cast<std::string>(key);
@@ -85,7 +89,6 @@ std::shared_ptr<const kernel::GivenArrays> arrays_of(const std::optional<nb::dic
 }
 
 using Rms = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using CellNumbers = std::vector<std::uint32_t>;
 /// module, x, y, width, height in the module, x, y in the image
 using Part =
     std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -124,7 +127,6 @@ std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps&
     }
     found->rms.assign(rms->data(), rms->data() + rms->size());
   }
-  found->cells = cells;
   found->module_width = modules.width;
   found->module_height = modules.height;
   for (const auto& [module, source_x, source_y, part_width, part_height, x, y] : modules.parts) {
@@ -184,7 +186,8 @@ void bind_kernel(nb::module_& m) {
           [](Calibration* self, const Maps& pedestal, const Maps& gain, const Mask& mask, const std::optional<Rms>& rms,
              std::uint32_t module_width, std::uint32_t module_height, const std::vector<Part>& parts,
              const CellNumbers& cells) {
-            new (self) Calibration{maps_of(pedestal, gain, mask, rms, {module_width, module_height, parts}, cells)};
+            new (self)
+                Calibration{maps_of(pedestal, gain, mask, rms, {module_width, module_height, parts}, cells), cells};
           },
           "pedestal"_a, "gain"_a, "mask"_a, "rms"_a.none() = nb::none(), "module_width"_a = 0, "module_height"_a = 0,
           "parts"_a = std::vector<Part>{}, "cells"_a = CellNumbers{});
@@ -194,7 +197,7 @@ void bind_kernel(nb::module_& m) {
           [](ConfiguredKernel* self, const std::string& name, const nb::dict& parameters, const Calibration* maps,
              const std::optional<nb::dict>& arrays) {
             const kernel::Given given{.calibration = maps != nullptr ? maps->maps : nullptr,
-                                      .arrays = arrays_of(arrays)};
+                                      .arrays = arrays_of(arrays, maps != nullptr ? maps->cells : CellNumbers{})};
             const kernel::Kernel& known = kernel::kernel_named(name);
             kernel::check_given(name, known.declaration().inputs, given);
             new (self) ConfiguredKernel{known.make(values_of("kernel " + name, parameters), given)};

@@ -30,8 +30,7 @@ CalibrationMaps rows_of(const CalibrationMaps& maps, const Rows& rows) {
           .pedestal = cut(maps.pedestal, maps, rows),
           .gain = cut(maps.gain, maps, rows),
           .mask = cut(maps.mask, maps, rows),
-          .rms = cut(maps.rms, maps, rows),
-          .cells = maps.cells};
+          .rms = cut(maps.rms, maps, rows)};
 }
 
 }  // namespace rashpa::kernel

@@ -20,13 +20,11 @@ struct ModulePart {
 struct CalibrationMaps {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  std::vector<float> pedestal{};  ///< [3][height][width], ADU, gains G0, G1, G2; with cells [cells][3][height][width]
-  std::vector<float> gain{};      ///< the same, ADU/keV; G1 and G2 negative. With cells also [3][height][width] for all
+  std::vector<float> pedestal{};      ///< [3][height][width], ADU, gains G0, G1, G2
+  std::vector<float> gain{};          ///< [3][height][width], ADU/keV; G1 and G2 negative
   std::vector<std::uint32_t> mask{};  ///< [height][width], NXmx pixel_mask; a bit of 0xFFFF set: masked. Empty: nothing
   std::vector<float> rms{};           ///< [height][width], ADU, of the pedestal of G0. Empty: not known
-  /// The storage cell of each set of pedestals. Empty: there is one set, for images of every cell.
-  std::vector<std::uint32_t> cells{};
-  std::uint32_t module_width = 0;  ///< of a whole module
+  std::uint32_t module_width = 0;     ///< of a whole module
   std::uint32_t module_height = 0;
   std::vector<ModulePart> parts{};  ///< empty: not known
 };

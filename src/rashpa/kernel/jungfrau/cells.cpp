@@ -24,7 +24,7 @@ std::vector<float> cut(const std::vector<float>& all, std::size_t set, std::size
 
 }  // namespace
 
-Cells::Cells(const Calibration& calibration) : cells_(calibration.cells) {
+Cells::Cells(const Config& config) : cells_(config.cells) {
   set_of_.fill(kNoSet);
   if (!named()) return;
   for (std::size_t set = 0; set < cells_.size(); ++set) {
@@ -37,6 +37,7 @@ Cells::Cells(const Calibration& calibration) : cells_(calibration.cells) {
     }
     set_of_[cell] = static_cast<std::uint8_t>(set);
   }
+  const Calibration& calibration = config.calibration;
   const std::size_t one = kGains * pixels_of(calibration);
   const auto expect = [&](const char* name, std::size_t size) {
     if (size == one * cells_.size()) return;
@@ -82,15 +83,15 @@ Config config_of_set(const Config& config, std::size_t set) {
 
 std::vector<Prepared> prepared_sets(const Config& config) {
   std::vector<Prepared> all;
-  if (config.calibration.cells.empty()) all.emplace_back(config);
-  for (std::size_t set = 0; set < config.calibration.cells.size(); ++set) {
+  if (config.cells.empty()) all.emplace_back(config);
+  for (std::size_t set = 0; set < config.cells.size(); ++set) {
     all.emplace_back(config_of_set(config, set));
   }
   return all;
 }
 
 void refuse_cells(const Config& config, const std::string& unit) {
-  if (config.calibration.cells.empty()) return;
+  if (config.cells.empty()) return;
   throw ConfigError(fmt::format(
       "unit: unit {} has no version of the kernel jungfrau for calibrations by storage cell; use unit cpu", unit));
 }

@@ -19,7 +19,7 @@ class Cells {
  public:
   static constexpr std::uint8_t kNoSet = 0xFF;
   /// Throws ConfigError when a cell is named twice or cannot be, or when there are too few pedestals or gains.
-  explicit Cells(const Calibration& calibration);
+  explicit Cells(const Config& config);
   /// Returns false when one set holds for images of every cell.
   [[nodiscard]] bool named() const noexcept { return !cells_.empty(); }
   /// Returns the set of `cell`; kNoSet: there is none, and images of it must not be converted.

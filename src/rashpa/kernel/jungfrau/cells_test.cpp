@@ -34,7 +34,7 @@ Sets joined(std::vector<Config> each) {
     all.calibration.gain.insert(all.calibration.gain.end(), more.gain.begin(), more.gain.end());
     each[set].calibration.mask = all.calibration.mask;
   }
-  all.calibration.cells.assign(kNamed.begin(), kNamed.begin() + static_cast<std::ptrdiff_t>(each.size()));
+  all.cells.assign(kNamed.begin(), kNamed.begin() + static_cast<std::ptrdiff_t>(each.size()));
   return {std::move(each), std::move(all)};
 }
 
@@ -205,11 +205,11 @@ TEST(JungfrauCells, wrong_sets_are_refused_with_the_cell) {
   const Sets sets = joined({simple(Output::photons), simple(Output::photons)});
   EXPECT_EQ(text_of(sets.all), "accepted");
   Config config = sets.all;
-  config.calibration.cells = {0, 16};
+  config.cells = {0, 16};
   EXPECT_EQ(text_of(config), "calibration.cells: there is no storage cell 16; take 0 … 15");
-  config.calibration.cells = {3, 3};
+  config.cells = {3, 3};
   EXPECT_EQ(text_of(config), "calibration.cells: storage cell 3 has two sets; name each cell once");
-  config.calibration.cells = {3, 4, 5};
+  config.cells = {3, 4, 5};
   EXPECT_EQ(text_of(config), "calibration.pedestal: 384 values for 3 storage cells of 3 × 1 × 64 pixels; give 576");
   config = sets.all;
   config.tracking.from = Tracking::From::darks;

@@ -49,6 +49,9 @@ struct Config {
   Calibration calibration{};
   Borders borders = Borders::raw;
   Tracking tracking{};
+  /// The storage cell of each set of pedestals, which are then [cells][3][height][width]; gains are one set for all, or
+  /// as many. Empty: one set, for images of every cell (cells.hpp).
+  std::vector<std::uint32_t> cells{};
 };
 
 /// A step of a pipeline. Throws nothing: the fitting of the step reports faults of the configuration.

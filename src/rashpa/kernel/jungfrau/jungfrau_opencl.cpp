@@ -83,7 +83,7 @@ class Pass final : public kernel::opencl::DevicePass {
       : Pass(config, sets, sets.front(), assembly, taps, setup, device) {}
   Pass(const Config& config, std::span<const Prepared> sets, const Prepared& prepared, const Assembly* assembly,
        const Taps& taps, const Setup& setup, const Device& device)
-      : cells_(config.calibration),
+      : cells_(config),
         taps_(taps),
         pixels_(static_cast<std::uint32_t>(prepared.pixels())),
         padded_(static_cast<std::uint32_t>((prepared.pixels() + kGroup - 1) / kGroup * kGroup)),

@@ -50,7 +50,7 @@ Pass::Pass(const Config& config, const Assembly* assembly, const Taps& taps, con
 
 Pass::Pass(const Config& config, const std::vector<Prepared>& sets, const Assembly* assembly, const Taps& taps,
            const Setup& setup)
-    : cells_(config.calibration), taps_(taps) {
+    : cells_(config), taps_(taps) {
   sets_.reserve(sets.size());
   for (const Prepared& one : sets) sets_.emplace_back(one);
   const Prepared& prepared = sets.front();

@@ -88,6 +88,11 @@ const Declaration& declared() {
                              {.name = "saturated_pixels", .unit = "pixels", .doc = "Pixels beyond the largest gain"}}}},
       .strips = true,
       .calibration = true,
+      .inputs = {{.name = "cells",
+                  .type = Number::u32,
+                  .shape = Input::Shape::values,
+                  .needed = false,
+                  .doc = "storage cell of each set of pedestals; none: one set for images of every cell"}},
       .units = {"cpu", "cuda", "opencl", "fpga"},
       .offers = {Tap::count, Tap::mark},
       .stack_bytes = 8,
@@ -146,7 +151,7 @@ class Pass final : public CpuPass, public ByCell {
  public:
   Pass(const Config& config, std::unique_ptr<const Assembly> assembly, const Setup& setup)
       : assembly_(std::move(assembly)),
-        cells_(config.calibration),
+        cells_(config),
         sets_(prepared_sets(with_borders(config, assembly_.get()))),
         taps_(taps_of(setup)),
         stack_(setup.stack),
@@ -294,7 +299,7 @@ class JungfrauStep final : public Step,
           fmt::format("unit: jungfrau's calibration is {} × {} pixels, the buffer's image {} × {}; they must be equal",
                       calibration.width, calibration.height, shape.width, shape.height));
     }
-    static_cast<void>(Cells(calibration));  // it throws
+    static_cast<void>(Cells(config_));  // it throws
     if (reads_cells() && tracks()) {
       throw ConfigError(
           "kernel jungfrau: track: pedestals of storage cells do not follow dark images; set track = \"off\"");
@@ -307,7 +312,7 @@ class JungfrauStep final : public Step,
   [[nodiscard]] bool offers(Tap tap) const override {
     return config_.borders == Borders::raw && declared().offers_tap(tap);
   }
-  [[nodiscard]] bool reads_cells() const noexcept override { return !config_.calibration.cells.empty(); }
+  [[nodiscard]] bool reads_cells() const noexcept override { return !config_.cells.empty(); }
   [[nodiscard]] bool learns_from_darks() const override { return tracks(); }
   [[nodiscard]] Keeps keeps() const override {
     if (!tracks()) return Keeps::nothing;
@@ -368,12 +373,18 @@ class JungfrauKernel final : public Kernel {
     if (given.calibration == nullptr) {
       throw ConfigError("kernel jungfrau: needs pedestal and gain; name them in [dataset.calibration]");
     }
+    std::vector<std::uint32_t> cells;
+    if (const GivenArray* named = given.array("cells")) {
+      const std::span<const std::uint32_t> all = named->as<std::uint32_t>();
+      cells.assign(all.begin(), all.end());
+    }
     return step_of(
         Config{.photon_energy_kev = settings.photon_energy_kev,
                .output = settings.output,
                .calibration = *given.calibration,
                .borders = settings.borders,
-               .tracking = {settings.track, settings.track_images, settings.track_sigma, settings.drift_alarm}});
+               .tracking = {settings.track, settings.track_images, settings.track_sigma, settings.drift_alarm},
+               .cells = std::move(cells)});
   }
 };
 

@@ -165,7 +165,7 @@ class Pipelines {
       for (const float more : {100.0F, 200.0F}) {
         for (const float pedestal : first) maps.pedestal.push_back(pedestal + more);
       }
-      maps.cells = {3, 0, 15};
+      config.cells = {3, 0, 15};
       Pipeline pipeline{.kernels = {config}};
       if (output == kernel::jungfrau::Output::photons) {
         pipeline.kernels.emplace_back(kernel::bragg_count::Config{3, 0, 1'000'000});
