@@ -25,6 +25,7 @@ RUN = f"""\
 name = "cells"
 frames = {FRAMES}
 output = "."
+existing = "replace"
 [detector]
 width = {WIDTH}
 height = {HEIGHT}
@@ -77,7 +78,7 @@ def photons(words: NDArray[np.uint16], pedestal: NDArray[np.float32], gain: NDAr
     return np.where(np.isnan(found), -32768, np.where(np.isinf(found), 32767, rounded)).astype(np.int64)
 
 
-@pytest.mark.parametrize("link", ["sls", "inproc"])
+@pytest.mark.parametrize("link", ["sls", "roce"])
 def test_images_have_the_pedestals_of_their_cell_over_the_network(tmp_path: Path, link: str) -> None:
     cells = (0, 1, 2, 15)
     pedestal, gain = maps(tmp_path, cells)
@@ -113,6 +114,7 @@ SMALL = """\
 name = "{name}"
 frames = {frames}
 output = "."
+existing = "replace"
 [detector]
 width = 64
 height = 32

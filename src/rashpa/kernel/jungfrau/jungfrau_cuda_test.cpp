@@ -282,5 +282,26 @@ TEST(JungfrauCuda, modules_are_assembled_as_on_processors) {
   }
 }
 
+TEST(JungfrauCuda, images_have_the_pedestals_of_their_storage_cell) {
+  for (const Output output : {Output::photons, Output::kev}) {
+    Config config = synthetic::config(301, 67, output, 5);
+    for (const std::uint64_t seed : {6U, 7U}) {
+      const Calibration more = synthetic::config(301, 67, output, seed).calibration;
+      Calibration& all = config.calibration;
+      all.pedestal.insert(all.pedestal.end(), more.pedestal.begin(), more.pedestal.end());
+      all.gain.insert(all.gain.end(), more.gain.begin(), more.gain.end());
+    }
+    config.cells = {5, 0, 15};
+    opencl::Case given{.shape = {301, 67}, .format = {PixelType::u16, Masked::maximum}, .images = {}};
+    given.cells = {0, 5, 15, 7, 5, 0, 0, 15, 15, 5, 0};  // nobody has calibrated cell 7
+    for (std::size_t i = 0; i < given.cells.size(); ++i) {
+      const auto words = synthetic::frame(config, 0.05, i);
+      const auto* const bytes = reinterpret_cast<const std::byte*>(words.data());
+      given.images.emplace_back(bytes, bytes + words.size() * sizeof(std::uint16_t));
+    }
+    kernel::cuda::expect_as_cpu(*step_of(config), given);
+  }
+}
+
 }  // namespace
 }  // namespace rashpa::kernel::jungfrau

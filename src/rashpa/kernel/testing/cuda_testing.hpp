@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/core/ability.hpp"
+#include "rashpa/core/frame/storage_cell.hpp"
 #include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/testing/device_testing.hpp"
 #include "rashpa/kernel/testing/opencl_testing.hpp"
@@ -36,6 +37,7 @@ inline opencl::Everything on_device(const Step& step, const opencl::Case& given,
     StackImage image{};
     image.raw = all.data() + i * stack.in_stride;
     if (!given.sums.empty()) image.sums = given.sums[i];
+    if (!given.cells.empty()) image.flags = flags_of_cell(given.cells[i]);
     if (auto* const preparing = able<Preparing>(pass)) preparing->prepare(static_cast<std::uint32_t>(i), image);
   }
   std::vector<std::uint8_t> wanted(count, 1);

@@ -19,6 +19,7 @@
 
 #include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/contract/by_cell.hpp"
 #include "rashpa/kernel/contract/opencl_pass.hpp"
 #include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/memory/buffer.hpp"
@@ -179,6 +180,7 @@ struct Case {
   std::vector<std::vector<std::byte>> images;
   std::vector<std::vector<PayloadSum>> sums{};  ///< of each image; none: nobody says them
   bool delivered = true;                        ///< the host has the images, too
+  std::vector<std::uint8_t> cells{};            ///< storage cell of each image; none: 0
 };
 
 namespace testing_detail {
@@ -259,6 +261,9 @@ inline Everything on_cpu(const Step& step, const Case& given) {
     out.push_back(made.back().data());
     place.push_back(static_cast<std::uint32_t>(i));
     sums.push_back(given.sums.empty() ? std::span<const PayloadSum>() : std::span<const PayloadSum>(given.sums[i]));
+  }
+  if (auto* const by_cell = able<ByCell>(*pass); by_cell != nullptr && !given.cells.empty()) {
+    by_cell->take_cells(given.cells);
   }
   pass->begin(count);
   const std::size_t pixels = given.shape.pixels();
