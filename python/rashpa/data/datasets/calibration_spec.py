@@ -37,8 +37,7 @@ class CalibrationSpec(Spec):
     )
     gain_mode: Literal["dynamic", "highgain0", "forceswitchg1", "forceswitchg2", "fixg1", "fixg2"] = Field(
         default="dynamic",
-        description="setting of the detector; words of a gain that the mode does not have are masked. highgain0: planes 3 to 5 of maps of 6, plane 3 of "
-        "maps of 4",
+        description="setting of the detector; words of other stages are masked. highgain0: planes 3 to 5 of 6, or plane 3 of 4",
     )
     gain_unit: Literal["adu_per_kev", "adu_per_photon"] = "adu_per_kev"
     photon_energy_kev: float = Field(default=12.4, gt=0.0, description="energy of the photon in adu_per_photon")
