@@ -208,6 +208,12 @@ TEST_F(Faults, images_of_a_file_that_is_gone_are_counted_no_more) {
   EXPECT_NE(error_.find("run_data_000001.raw"), std::string::npos) << error_;
 }
 
+TEST_F(Faults, the_first_of_two_failures_is_told) {
+  gone_ = true;
+  store_with({.failing_write = 1}, 20);
+  EXPECT_NE(error_.find("Input/output error"), std::string::npos) << error_;
+}
+
 TEST_F(Faults, images_of_an_index_that_is_not_on_the_device_do_not_count_as_written) {
   const std::uint64_t held = store_with({.failing_sync = 1}, 20);  // behind that of the first file
   EXPECT_LT(held, 20U);
