@@ -31,6 +31,7 @@ EXCERPT = 120
 
 NO_VERB = "docstring without a verb"
 FRAGMENT = "C++ description that begins in the middle of a sentence"
+NO_ADVICE = "C++ error without an imperative part"
 KEY = "description of a key or an option that begins in the middle of a sentence"
 LONG_DOCSTRING = "docstring sentence over 220 characters"
 LONG_SENTENCE = f"sentence over {LONGEST_SENTENCE} words"
@@ -48,6 +49,10 @@ MIDDLE = re.compile(
     r"/// (?:Of|In|With|As|Until|So|And|For|From|To|When|While|Whether|By|Before|Behind|Into|On|At|Between|Without|Beyond"
     r"|Towards|About|Below|Whatever|Likewise|Then|Once|After|If|Out|Only|True|False|Null|NaN|It|They|Its|Their|That|Those|Nothing|Nobody)\b"
 )
+# An error says what to do behind a semicolon; a few words before a reason ("kernel {}: {}") are no message of their own.
+THROW = re.compile(r'\bthrow (?:\w+::)*\w*Error\(((?:"(?:\\.|[^"\\])*"|[^"])*?)\);')
+_LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
+FEWEST_WORDS = 4
 # A key or an option is read alone, in a table or below --help: `noise: of the detector` needs its name to be understood.
 WITHOUT_NOUN = re.compile(r"(?:of|for|from|with|in|by|as|to|where|which|when|its|until|those|that)\b", re.IGNORECASE)
 # "who" and "whom" stand for a noun unless they follow one for a person, "whose" after a preposition or at the beginning.
@@ -140,7 +145,7 @@ def _docstring_findings(
 
 
 def cpp_findings(file: str, text: str) -> Iterator[Finding]:
-    """Yield what is found in the comments of a C++ file."""
+    """Yield what is found in the comments and errors of a C++ file."""
     before = ""
     for number, line in enumerate(text.splitlines(), 1):
         if MIDDLE.match(line.strip()) and not before.startswith("///"):
@@ -148,6 +153,17 @@ def cpp_findings(file: str, text: str) -> Iterator[Finding]:
         before = line.strip()
         if comment := re.search(r"(?<!:)//[/!<]* ?(.*)", line):
             yield from nouns("C++ comments", file, number, comment[1])
+    if "test" not in file:
+        yield from _error_findings(file, text)
+
+
+def _error_findings(file: str, text: str) -> Iterator[Finding]:
+    for error in THROW.finditer(text):
+        message = "".join(_LITERAL.findall(error[1]))
+        named = sum(any(letter.isalpha() for letter in word) for word in re.sub(r"\{[^{}]*\}", "", message).split())
+        passed_on = ".what()" in error[1]  # an error that says so itself
+        if named >= FEWEST_WORDS and ";" not in message and not passed_on:
+            yield Finding(NO_ADVICE, file, text.count("\n", 0, error.start()) + 1, excerpt(message))
 
 
 def words(sentence: str) -> int:

@@ -74,6 +74,9 @@ def test_who_whose_and_what_as_nouns_are_found(lint: ModuleType, text: str, coun
         ("src/rashpa/a.hpp", "/// Of the pixels.\nint a;\n", {("C++ description that begins in the middle of a sentence", 1)}),
         ("src/rashpa/a.hpp", "/// Into the sums.\nint a;\n", {("C++ description that begins in the middle of a sentence", 1)}),
         ("src/rashpa/a.hpp", "/// The type\n/// of the pixels.\nint a;\n", set()),
+        ("src/rashpa/a.cpp", '\nthrow ConfigError("a: there are\\n"\n "no pixels here");\n', {("C++ error without an imperative part", 2)}),
+        ("src/rashpa/a.cpp", 'throw ConfigError("a: there are no pixels here; give some");\nthrow ConfigError(fmt::format("kernel {}: {}", a, b));\n', set()),
+        ("src/rashpa/a_test.cpp", 'throw ConfigError("a: there are no pixels here");\n', set()),
         (
             "docs/a.md",
             "```sh\na\n```\n\nprints b.\n",

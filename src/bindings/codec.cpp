@@ -40,7 +40,10 @@ void bind_codec(nb::module_& m) {
               const nb::gil_scoped_release released;
               bytes = codec.compress(from, to);
             }
-            if (bytes == 0) throw ConfigError("bitshuffle_lz4: no whole number of elements, or no room for the chunk");
+            if (bytes == 0)
+              throw ConfigError(
+                  "bitshuffle_lz4: the pixels are no whole number of elements, or the chunk has no room; "
+                  "give whole elements and chunk_bytes() of room");
             return bytes;
           },
           "pixels"_a, "out"_a)

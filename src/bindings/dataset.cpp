@@ -54,13 +54,16 @@ AnyArray copied(std::span<const T> values, const Sizes& sizes) {
 
 void check_frame(const Dataset& data, std::uint64_t frame) {
   if (frame >= data.frames()) {
-    throw nb::index_error(fmt::format("frame {} of a dataset of {} frames", frame, data.frames()).c_str());
+    throw nb::index_error(
+        fmt::format("dataset: it has {} frames, and not frame {}; give a number below", data.frames(), frame).c_str());
   }
 }
 
 void check_module(const Dataset& data, std::uint32_t module) {
   if (module >= data.modules()) {
-    throw nb::index_error(fmt::format("module {} of a dataset of {} modules", module, data.modules()).c_str());
+    throw nb::index_error(
+        fmt::format("dataset: it has {} modules, and not module {}; give a number below", data.modules(), module)
+            .c_str());
   }
 }
 
@@ -77,7 +80,8 @@ std::shared_ptr<Dataset> memory_dataset(const nb::ndarray<nb::ro, nb::ndim<4>, n
                                         const std::optional<FlagArray>& flags) {
   for (std::size_t axis = 1; axis < 4; ++axis) {
     if (frames.shape(axis) > dataset::kLargestSide)
-      throw ConfigError("dataset: the array has an axis that is too long");
+      throw ConfigError(fmt::format("dataset: an axis of the array has {} places; give {} or fewer", frames.shape(axis),
+                                    dataset::kLargestSide));
   }
   const ModuleShape shape{static_cast<std::uint32_t>(frames.shape(3)), static_cast<std::uint32_t>(frames.shape(2)),
                           pixel_of("dataset", frames.dtype())};
@@ -193,8 +197,9 @@ void fill(MemoryDataset& data, std::uint32_t module, std::uint64_t first, const 
   const ModuleShape shape = data.shape();
   if (frames.shape(0) > data.frames() || first > data.frames() - frames.shape(0) || frames.shape(1) != shape.height ||
       frames.shape(2) != shape.width || pixel_of("dataset", frames.dtype()) != shape.pixel) {
-    throw ConfigError(fmt::format("dataset: {} frames of {} × {} pixels from frame {} on are not of this dataset",
-                                  frames.shape(0), frames.shape(2), frames.shape(1), first));
+    throw ConfigError(fmt::format(
+        "dataset: {} frames of {} × {} pixels do not fit behind frame {}; give frames of the dataset's size and type",
+        frames.shape(0), frames.shape(2), frames.shape(1), first));
   }
   const auto* pixels = static_cast<const std::byte*>(frames.data());
   for (std::size_t n = 0; n < frames.shape(0); ++n, pixels += shape.frame_bytes()) {

@@ -32,7 +32,9 @@ namespace {
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (file_ < 0) throw FileError(path + ": cannot be read: " + errno_text(errno));
+    if (file_ < 0)
+      throw FileError(path + ": the journal cannot be read: " + errno_text(errno) +
+                      "; give the .journal file of a run");
   }
   ~OpenFile() { ::close(file_); }
   OpenFile(const OpenFile&) = delete;

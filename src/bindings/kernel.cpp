@@ -70,7 +70,10 @@ kernel::Number number_of(const std::string& name, nb::dlpack::dtype type) {
   for (const auto& [code, bits, number] : kKnown) {
     if (static_cast<std::uint8_t>(code) == type.code && bits == type.bits && type.lanes == 1) return number;
   }
-  throw ConfigError(fmt::format("array {}: has a type of numbers that no kernel takes", name));
+  throw ConfigError(
+      fmt::format("array {}: no kernel takes numbers of its type; convert it to whole numbers of 8 to 64 bits, or to "
+                  "float32 or float64",
+                  name));
 }
 
 std::shared_ptr<const kernel::GivenArrays> arrays_of(const std::optional<nb::dict>& arrays, const CellNumbers& cells) {
@@ -122,8 +125,8 @@ std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps&
   found->mask.assign(mask.data(), mask.data() + mask.size());
   if (rms) {
     if (rms->shape(0) != height || rms->shape(1) != width) {
-      throw ConfigError(fmt::format("calibration: rms must be [{}][{}] like the mask, got [{}][{}]", height, width,
-                                    rms->shape(0), rms->shape(1)));
+      throw ConfigError(fmt::format("calibration: rms is [{2}][{3}], and the mask [{0}][{1}]; give maps of one size",
+                                    height, width, rms->shape(0), rms->shape(1)));
     }
     found->rms.assign(rms->data(), rms->data() + rms->size());
   }
@@ -160,8 +163,8 @@ class Reshaping {
   }
   [[nodiscard]] MadeMask mask(const Mask& seen) const {
     if (seen.shape(0) != seen_.height || seen.shape(1) != seen_.width) {
-      throw ConfigError(fmt::format("mask: {} × {} pixels, must be {} × {}", seen.shape(1), seen.shape(0), seen_.width,
-                                    seen_.height));
+      throw ConfigError(fmt::format("mask: it has {} × {} pixels, and the images have {} × {}; give one of their size",
+                                    seen.shape(1), seen.shape(0), seen_.width, seen_.height));
     }
     auto mask = std::make_unique<std::vector<std::uint32_t>>(seen.data(), seen.data() + seen.size());
     for (const auto& step : steps_) *mask = step->mask(*mask);

@@ -24,7 +24,8 @@ inline NamedValues values_of(std::string_view owner, const nanobind::dict& given
       values.push_back({name, nb::cast<bool>(value)});
     } else if (nb::isinstance<nb::int_>(value)) {
       if (!nb::try_cast(value, integer)) {
-        throw ConfigError(fmt::format("{}: {}: {} has more than 63 bits", owner, name, nb::str(value).c_str()));
+        throw ConfigError(fmt::format("{}: {}: {} has more than 63 bits; give a smaller number", owner, name,
+                                      nb::str(value).c_str()));
       }
       values.push_back({name, integer});
     } else if (nb::isinstance<nb::float_>(value)) {
@@ -32,7 +33,8 @@ inline NamedValues values_of(std::string_view owner, const nanobind::dict& given
     } else if (nb::isinstance<nb::str>(value)) {
       values.push_back({name, nb::cast<std::string>(value)});
     } else {
-      throw ConfigError(fmt::format("{}: {}: is no number, text or truth value", owner, name));
+      throw ConfigError(
+          fmt::format("{}: {}: the value is no number, text or truth value; give one of them", owner, name));
     }
   }
   return values;

@@ -176,12 +176,12 @@ std::string utf8_of(nb::handle value, PyObject* (*text_of)(PyObject*)) {
 void from_python(nb::handle value, const std::string& where, std::integral auto& out) {
   using T = std::remove_reference_t<decltype(out)>;
   if (!nb::try_cast<T>(value, out)) {
-    throw ConfigError(fmt::format("packet: {} must be a whole number of {} bits, not {}", where, 8 * sizeof(T),
-                                  utf8_of(value, PyObject_Repr)));
+    throw ConfigError(fmt::format("packet: {} is {}; give a whole number of {} bits", where,
+                                  utf8_of(value, PyObject_Repr), 8 * sizeof(T)));
   }
 }
 std::span<const std::byte> bytes_of(nb::handle value, const std::string& where) {
-  if (!nb::isinstance<nb::bytes>(value)) throw ConfigError(fmt::format("packet: {} must be bytes", where));
+  if (!nb::isinstance<nb::bytes>(value)) throw ConfigError(fmt::format("packet: {} is no bytes; give bytes", where));
   const auto bytes = nb::borrow<nb::bytes>(value);
   return {static_cast<const std::byte*>(bytes.data()), bytes.size()};  // `value`'s owner outlives the call
 }
@@ -189,7 +189,7 @@ template <std::size_t N>
 void from_python(nb::handle value, const std::string& where, std::array<std::uint8_t, N>& out) {
   const auto bytes = bytes_of(value, where);
   if (bytes.size() != N) {
-    throw ConfigError(fmt::format("packet: {} has {} bytes, it must have {}", where, bytes.size(), N));
+    throw ConfigError(fmt::format("packet: {} has {} bytes; give {}", where, bytes.size(), N));
   }
   std::memcpy(out.data(), bytes.data(), N);
 }
@@ -203,7 +203,8 @@ void from_python(nb::handle value, const std::string& where, std::optional<T>& o
 }
 
 nb::dict dict_at(nb::handle value, const std::string& where) {
-  if (!nb::isinstance<nb::dict>(value)) throw ConfigError(fmt::format("packet: {} must be an object", where));
+  if (!nb::isinstance<nb::dict>(value))
+    throw ConfigError(fmt::format("packet: {} is no object; give its fields by name", where));
   return nb::borrow<nb::dict>(value);
 }
 
@@ -237,7 +238,7 @@ template <typename T>
 void read_number(const nb::dict& fields, const char* header, const char* field, std::optional<T>& out) {
   if (!has(fields, header)) return;
   const nb::dict inner = dict_at(fields[header], header);
-  if (!has(inner, field)) throw ConfigError(fmt::format("packet: {} lacks {}", header, field));
+  if (!has(inner, field)) throw ConfigError(fmt::format("packet: {0} lacks {1}; add {0}.{1}", header, field));
   from_python(inner[field], fmt::format("{}.{}", header, field), out);
 }
 

@@ -205,13 +205,16 @@ class Caller {
 
   void take(const nb::object& answer, const Task& task) const {
     const auto [scalars, verdict, rows, profile] = nb::cast<std::tuple<Bits, std::uint32_t, Bits, Reals>>(answer);
-    if (scalars.size() != scalars_) throw ConfigError("it gives another number of values than it declares");
+    if (scalars.size() != scalars_)
+      throw ConfigError("it gives another number of values than it declares; return one value for each column");
     std::transform(scalars.data(), scalars.data() + scalars_, task.found->scalars, Scalar::of_count);
     task.found->verdict = verdict;
-    if (profile.size() != profile_) throw ConfigError("its profile has another number of values than it declares");
+    if (profile.size() != profile_)
+      throw ConfigError("its profile has another number of values than it declares; return one for each bin");
     std::copy_n(profile.data(), profile_, task.found->profile);
     if (row_ == 0) return;
-    if (rows.ndim() != 2 || rows.shape(1) != row_) throw ConfigError("its table has other columns than it declares");
+    if (rows.ndim() != 2 || rows.shape(1) != row_)
+      throw ConfigError("its table has other columns than it declares; return rows of the declared columns");
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(rows.shape(0), ~0U));
     task.found->row_count = count;
     if (count == 0 || count > task.found->row_capacity) return;
@@ -247,7 +250,8 @@ DeviceNumbers::Type type_of(const std::string& name) {
   for (const auto& [known, type] : kTypes) {
     if (name == known) return type;
   }
-  throw ConfigError("no numbers are of type " + name);
+  throw ConfigError("numbers of type " + name +
+                    " are not known here; return whole numbers of 8 to 64 bits, float32 or float64");
 }
 
 DeviceNumbers numbers_of(const NumbersFacts& facts) {
@@ -281,7 +285,8 @@ class OnDevice final : public StackFunction {
           stack.in_stride, std::string(kPixels.name(pixel_)), reinterpret_cast<std::uint64_t>(stream));
       const auto [columns, verdicts, kept] =
           nb::cast<std::tuple<std::vector<NumbersFacts>, NumbersFacts, nb::object>>(answer);
-      if (columns.size() != columns_) throw ConfigError("it gives another number of columns than it declares");
+      if (columns.size() != columns_)
+        throw ConfigError("it gives another number of columns than it declares; return one array for each column");
       std::transform(columns.begin(), columns.end(), found.columns.begin(), numbers_of);
       found.verdicts = numbers_of(verdicts);
       // the function's results stay until the stream is through with them

@@ -35,12 +35,14 @@ AnyArray view_of(const Pixels& pixels, const Corners& corners, std::uint32_t ste
   const auto [left, top, right, bottom] = corners;
   const std::size_t rows = pixels.shape(0), columns = pixels.shape(1);
   if (left >= right || top >= bottom || right > columns || bottom > rows || step == 0) {
-    throw ConfigError(fmt::format("view: columns {} … {}, rows {} … {} in steps of {} are no part of {} × {} pixels",
-                                  left, right, top, bottom, step, columns, rows));
+    throw ConfigError(
+        fmt::format("view: columns {} … {}, rows {} … {} in steps of {} are no part of {} × {} pixels; give corners "
+                    "inside the image and a step of 1 or more",
+                    left, right, top, bottom, step, columns, rows));
   }
   if (gaps && (gaps->shape(0) != rows || gaps->shape(1) != columns)) {
-    throw ConfigError(fmt::format("view: gaps of {} × {} pixels are not those of an image of {} × {}", gaps->shape(1),
-                                  gaps->shape(0), columns, rows));
+    throw ConfigError(fmt::format("view: gaps have {} × {} pixels, and the image {} × {}; give gaps of its size",
+                                  gaps->shape(1), gaps->shape(0), columns, rows));
   }
   const PixelType type = pixel_of("view", pixels.dtype());
   const std::size_t first = top * columns + left;

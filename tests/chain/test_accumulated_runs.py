@@ -168,7 +168,7 @@ def test_what_cannot_work_is_said_before_the_run(tmp_path: Path) -> None:
             '[[buffer.kernel]]\nname = "checksum"\n', ""
         ).replace('name = "roi_stats"', 'name = "checksum"\n[[buffer.kernel]]\nname = "roi_stats"'),
         "box=1000,200,30,40 reaches beyond the image of 1024": RUN.replace("box=100,", "box=1000,"),
-        "is not name=x,y,width,height": RUN.replace("box=100,200,30,40", "box=100,200,30"),
+        "is no region; give name=x,y,width,height": RUN.replace("box=100,200,30,40", "box=100,200,30"),
     }
     for text, wrong in cases.items():
         code, output = rashpa("run", written_run(tmp_path, 10, wrong), folder=tmp_path)

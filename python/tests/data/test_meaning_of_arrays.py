@@ -301,7 +301,7 @@ def test_packed_pixels_are_masked_as_their_detector_does() -> None:
     made = rashpa.kernel.unpack(packed, bits="12", module_width=8, module_height=4).pixels
     assert made.masked == Masking("maximum", 4095)
     assert rashpa.kernel.total_counts(made).columns["total_counts"].tolist() == [32 * 4095]
-    with pytest.raises(_native.ConfigError, match="beyond what uint16 pixels hold, 4095"):
+    with pytest.raises(_native.ConfigError, match="above the largest value of uint16 pixels; give 4095 or less"):
         rashpa.kernel.csr(made, threshold=5000)
 
 

@@ -163,7 +163,7 @@ def test_any_bytes_are_an_error_or_come_back() -> None:
 
 
 def test_a_short_header_says_what_it_needs_and_where() -> None:
-    with pytest.raises(PacketError, match="the BTH needs 12 bytes from offset 0, but only 7 are there"):
+    with pytest.raises(PacketError, match="the BTH needs 12 bytes from offset 0, and 7 are there; give the whole packet"):
         decode(bytes.fromhex(WRITE)[ETHERNET + IPV4 + UDP :][:7], "udp_payload")
 
 
@@ -177,7 +177,7 @@ def test_a_short_header_says_what_it_needs_and_where() -> None:
         ({"bth": {"opcode_name": "UC_WRITE"}}, "UC_WRITE"),
         ({"bth": {"opcode_name": "\ud800"}}, "opcode_name"),
         ({"bth": {"opcode_name": ["UC_RDMA_WRITE_ONLY"]}}, "opcode_name"),
-        ({"bth": {"opcode": 300}}, "bth.opcode must be a whole number of 8 bits"),
+        ({"bth": {"opcode": 300}}, "bth.opcode is 300; give a whole number of 8 bits"),
         ({"bth": {"opcode": 0x2B, "psn": 1 << 24}}, "psn"),
         ({"bth": 5}, "bth is missing"),
         ({"ipv4": {"source": "192.168.0"}}, "ipv4.source"),

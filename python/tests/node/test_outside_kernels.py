@@ -478,4 +478,4 @@ def tables(images):
     refused = run(tmp_path, 'name = "python"\nfunction = "both:device"')
     assert "unit cpu has no version of the kernel device; choose another unit" in str(refused.problem)
     refused = run(tmp_path, 'name = "python"\nfunction = "both:tables"')
-    assert "what works on a device makes columns and a verdict, neither tables nor profiles" in str(refused.problem)
+    assert "a function on a device makes neither tables nor profiles" in str(refused.problem)

@@ -56,7 +56,8 @@ struct BoundEmulator {
 
   /// Throws ConfigError of a card, which deals no images.
   [[nodiscard]] emulator::Groups& dealers() const {
-    if (engine.groups() == nullptr) throw ConfigError("emulator: a card deals no images among receivers");
+    if (engine.groups() == nullptr)
+      throw ConfigError("emulator: a card deals no images among receivers; use engine \"threads\" for a group");
     return *engine.groups();
   }
   [[nodiscard]] std::vector<transfer::GroupStatus> groups() const {

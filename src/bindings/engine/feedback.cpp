@@ -27,7 +27,7 @@ namespace {
 feedback::Begin begin_of(const std::string& name) {
   if (name == "oldest") return feedback::Begin::oldest;
   if (name == "next") return feedback::Begin::next;
-  throw ConfigError("feedback: a reader begins with the oldest entry or with the next, not with '" + name + "'");
+  throw ConfigError("feedback: a reader cannot begin with '" + name + "'; choose oldest or next");
 }
 
 nb::bytes bytes_of(const auto& items) {

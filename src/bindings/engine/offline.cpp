@@ -244,7 +244,8 @@ class Found {
 template <typename Array>
 auto per_image(const char* what, const Array& values, std::size_t count) {
   if (values.shape(0) != count) {
-    throw ConfigError(fmt::format("pipeline: {} of {} images are given for {}", what, values.shape(0), count));
+    throw ConfigError(
+        fmt::format("pipeline: {} has {} values for {} images; give one for each image", what, values.shape(0), count));
   }
   return values.data();
 }
@@ -253,8 +254,10 @@ auto per_image(const char* what, const Array& values, std::size_t count) {
 Images images_of(const ImageArray& images, std::uint32_t width, std::uint32_t height, PixelType pixel) {
   const PixelType type = pixel_of("pipeline", images.dtype());
   if (type != pixel || images.shape(2) != width || images.shape(1) != height) {
-    throw ConfigError(fmt::format("pipeline: made for images of {} × {} pixels of {}, given {} × {} of {}", width,
-                                  height, pixel_name(pixel), images.shape(2), images.shape(1), pixel_name(type)));
+    throw ConfigError(
+        fmt::format("pipeline: it takes images of {} × {} pixels of {}, and got {} × {} of {}; give images of its size "
+                    "and type, or make a pipeline for these",
+                    width, height, pixel_name(pixel), images.shape(2), images.shape(1), pixel_name(type)));
   }
   const bool gaps =
       (width > 1 && images.stride(2) != 1) || (height > 1 && images.stride(1) != static_cast<std::int64_t>(width));
@@ -345,8 +348,11 @@ std::vector<LostRun> lost_runs_of(
   const std::uint64_t* const begin = first.data();
   const bool whole = first.shape(0) == images + 1 && begin[0] == 0 && begin[images] == lost.shape(0);
   if (!whole || !std::is_sorted(begin, begin + images + 1)) {
-    throw ConfigError(fmt::format("lost_first: {} numbers do not lead through {} lost runs of {} images",
-                                  first.shape(0), lost.shape(0), images));
+    throw ConfigError(
+        fmt::format("lost_first: {} numbers do not lead through {} lost runs of {} images; give the first run of each "
+                    "image, and the "
+                    "number of runs at the end",
+                    first.shape(0), lost.shape(0), images));
   }
   std::vector<LostRun> runs;
   for (std::size_t i = 0; i < lost.shape(0); ++i) {

@@ -81,7 +81,8 @@ Card::Card(const std::filesystem::path& directory, const std::string& device)
 
 void Card::write_table(std::size_t dtp, const registers::DtpTable& table) {
   if (dtp >= registers::dtp_table::kCount) {
-    throw ConfigError(fmt::format("card: DTP {} of {} that the card has", dtp, registers::dtp_table::kCount));
+    throw ConfigError(fmt::format("card: there is no DTP {} among the {} of the card; give a smaller number", dtp,
+                                  registers::dtp_table::kCount));
   }
   std::uint32_t at = registers::dtp_table::at(dtp);
   for (const std::uint32_t word : registers::words_of(table)) {
@@ -129,7 +130,9 @@ void Card::carry_out(Command command, std::uint32_t wait_us) {
   }
   if (command == Command::abort) return;
   if (const auto refused = error()) {
-    throw StateError(fmt::format("card: {}: {} is refused: {}", path().string(), name, text_of(*refused)));
+    throw StateError(
+        fmt::format("card: {}: the card refuses {}: {}; correct the DTP that it names, and configure it again",
+                    path().string(), name, text_of(*refused)));
   }
 }
 

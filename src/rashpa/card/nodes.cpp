@@ -111,7 +111,8 @@ std::uint64_t Nodes::read64(std::uint32_t address) const noexcept {
 void Nodes::check_room(std::uint64_t address, std::size_t bytes) const {
   if (bytes > memory_bytes_ || address > memory_bytes_ - bytes) {
     throw ConfigError(
-        fmt::format("card: {} bytes at {:#x} do not fit into its memory of {} bytes", bytes, address, memory_bytes_));
+        fmt::format("card: {} bytes at {:#x} do not fit into its memory of {} bytes; use fewer or smaller frames",
+                    bytes, address, memory_bytes_));
   }
 }
 

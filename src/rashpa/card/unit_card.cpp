@@ -103,8 +103,8 @@ UnitCard::UnitCard(const std::filesystem::path& directory, const std::string& de
 
 void UnitCard::set_up(const UnitSetup& setup) {
   if (done() != posted_) {
-    throw StateError(
-        fmt::format("card: {}: settings while {} stacks are under way", path().string(), posted_ - done()));
+    throw StateError(fmt::format("card: {}: settings cannot change while {} stacks are in flight; wait for their end",
+                                 path().string(), posted_ - done()));
   }
   const std::uint32_t blocks = unit_blocks(setup.pixels);
   if (setup.pixels == 0 || setup.pixels > std::uint64_t{kMostBlocks} * kUnitBlockPixels) {

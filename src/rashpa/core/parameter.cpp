@@ -71,7 +71,8 @@ ParameterValue checked(std::string_view owner, const Parameter& parameter, const
     found = static_cast<double>(std::get<std::int64_t>(value));
   }
   if (!fits(parameter, found)) {
-    throw ConfigError(fmt::format("{}: {}: {} is not {}", owner, parameter.name, text_of(value), wanted(parameter)));
+    throw ConfigError(
+        fmt::format("{0}: {1}: {2} is not {3}; give {3}", owner, parameter.name, text_of(value), wanted(parameter)));
   }
   return found;
 }
@@ -89,12 +90,12 @@ std::vector<const ParameterValue*> arrange(std::string_view owner, const std::ve
       throw ConfigError(fmt::format("{}: {}: no such parameter; known: {}", owner, named.name, list_of(known)));
     }
     const ParameterValue*& place = given[static_cast<std::size_t>(found - declared.begin())];
-    if (place != nullptr) throw ConfigError(fmt::format("{}: {}: is given twice", owner, named.name));
+    if (place != nullptr) throw ConfigError(fmt::format("{}: {}: it is given twice; give it once", owner, named.name));
     place = &named.value;
   }
   for (std::size_t i = 0; i < declared.size(); ++i) {
     if (given[i] == nullptr && !declared[i].standard) {
-      throw ConfigError(fmt::format("{}: {}: is needed and not there", owner, declared[i].name));
+      throw ConfigError(fmt::format("{}: {}: it is needed and not there; give it", owner, declared[i].name));
     }
   }
   return given;

@@ -53,7 +53,7 @@ TEST(Parameters, values_reach_their_members_and_the_others_keep_their_defaults) 
 
 TEST(Parameters, what_is_wrong_is_said_with_its_key) {
   const NamedValue threshold{"threshold", std::int64_t{1}};
-  EXPECT_EQ(refusal({}), "kernel test: threshold: is needed and not there");
+  EXPECT_EQ(refusal({}), "kernel test: threshold: it is needed and not there; give it");
   EXPECT_EQ(refusal({{"threshold", std::int64_t{101}}}),
             "kernel test: threshold: 101 is not an integer from 1 up to 100");
   EXPECT_EQ(refusal({{"threshold", 2.5}}), "kernel test: threshold: 2.5 is not an integer from 1 up to 100");
@@ -64,7 +64,7 @@ TEST(Parameters, what_is_wrong_is_said_with_its_key) {
             "kernel test: colour: blue is not one of red, green");
   EXPECT_EQ(refusal({threshold, {"loud", std::int64_t{1}}}), "kernel test: loud: 1 is not true or false");
   EXPECT_EQ(refusal({threshold, {"file", true}}), "kernel test: file: true is not a text");
-  EXPECT_THAT(refusal({threshold, threshold}), HasSubstr("threshold: is given twice"));
+  EXPECT_THAT(refusal({threshold, threshold}), HasSubstr("threshold: it is given twice; give it once"));
   EXPECT_EQ(refusal({threshold, {"tint", true}}),
             "kernel test: tint: no such parameter; known: threshold, capacity, colour, loud, file");
 }

@@ -37,13 +37,16 @@ void check(const Config& config, const SourceDtp& source) {
     throw ConfigError(fmt::format("emulator: DTP id {} is too large; ids are 0 to {}", dtp.id, kLargestDtpId));
   }
   if (dtp.module >= config.dataset->modules()) {
-    throw ConfigError(fmt::format("emulator: DTP {} wants module {}, the dataset has modules 0 to {}", dtp.id,
-                                  dtp.module, config.dataset->modules() - 1));
+    throw ConfigError(
+        fmt::format("emulator: DTP {} asks for module {}, and the dataset has modules 0 to {}; choose one of them",
+                    dtp.id, dtp.module, config.dataset->modules() - 1));
   }
   const auto [width, height] = turned_sides(dtp.orientation, shape.width, shape.height);
   if (!inside(dtp.region, width, height)) {
     throw ConfigError(
-        fmt::format("emulator: DTP {}: region x={} y={} width={} height={} is not inside the module's {} x {} pixels{}",
+        fmt::format("emulator: DTP {}: region x={} y={} width={} height={} is not inside the module's {} x {} "
+                    "pixels{}; make it smaller, "
+                    "or move it",
                     dtp.id, dtp.region.x, dtp.region.y, dtp.region.width, dtp.region.height, width, height,
                     dtp.orientation.upright() ? "" : ", as it is turned"));
   }
@@ -53,8 +56,9 @@ void check(const Config& config, const SourceDtp& source) {
                     dtp.id, dtp.slice.phase, dtp.slice.every));
   }
   if (dtp.images != dtp.slice.images(config.frames)) {
-    throw ConfigError(fmt::format("emulator: DTP {}: {} images are asked for, its time slice has {} of {} frames",
-                                  dtp.id, dtp.images, dtp.slice.images(config.frames), config.frames));
+    throw ConfigError(fmt::format(
+        "emulator: DTP {}: {} images are asked for, and its time slice has {} of {} frames; ask for as many", dtp.id,
+        dtp.images, dtp.slice.images(config.frames), config.frames));
   }
 }
 
@@ -73,7 +77,8 @@ void take_times(Config& config) {
   const std::vector<std::int64_t>& due = config.times->due_ns;
   if (due.size() != config.dataset->frames() || !std::is_sorted(due.begin(), due.end()) || due.front() != 0 ||
       config.times->period_ns <= due.back()) {
-    throw ConfigError("emulator: the times of frames must be one each, from 0, rising, and end before their period");
+    throw ConfigError(
+        "emulator: the times of frames do not rise from 0 to less than their period; give one for each frame");
   }
   if (config.card) {
     throw ConfigError(
@@ -90,9 +95,9 @@ void take_times(Config& config) {
 
 Emulator::Emulator(Config config) : config_(std::move(config)) {
   if (config_.dataset == nullptr || config_.dataset->frames() == 0)
-    throw ConfigError("emulator: the dataset holds no frame");
+    throw ConfigError("emulator: the dataset holds no frame; give one with frames");
   if (config_.times) take_times(config_);
-  if (config_.dtps.empty()) throw ConfigError("emulator: no DTP is configured");
+  if (config_.dtps.empty()) throw ConfigError("emulator: no DTP is configured; connect a buffer to the detector");
   for (const SourceDtp& source : config_.dtps) check(config_, source);
   run_ = config_.dtps.front().dtp.run;
   if (config_.end == End::told && (config_.card || config_.faults.reorder > 0)) {
@@ -153,8 +158,9 @@ std::vector<link::Endpoint> Emulator::join(const std::string& group, const Group
   if (start_ns_.load() == 0 || player_->done())
     throw StateError("emulator: it is not running; a member joins while images are dealt");
   if (dealing_ == nullptr) {
-    throw ConfigError(fmt::format("emulator: {} with {} DTPs cannot join {}: a card deals no images", member.name,
-                                  dtps.size(), group));
+    throw ConfigError(
+        fmt::format("emulator: {} with {} DTPs cannot join {}, since a card deals no images; use engine \"threads\"",
+                    member.name, dtps.size(), group));
   }
   for (const SourceDtp& source : dtps) {
     check(config_, source);
@@ -232,7 +238,8 @@ void Emulator::end_at(std::uint64_t frames) {
     throw StateError(fmt::format("emulator: {} ends after {} frames and not before; abort it", who, config_.frames));
   }
   if (const std::uint64_t begun = this->begun(); frames < begun) {
-    throw StateError(fmt::format("emulator: it has begun {} frames and cannot end after {}", begun, frames));
+    throw StateError(
+        fmt::format("emulator: it has begun {} frames and cannot end after {}; end it after more", begun, frames));
   }
   frames_ = std::min(frames, config_.frames);
   ended_early_ = true;
@@ -250,7 +257,7 @@ void Emulator::trigger(std::uint64_t frames) {
   };
   if (config_.trigger != Trigger::software)
     refuse("its frames come by themselves; set detector.trigger = \"software\"");
-  if (start_ns_.load() == 0 || player_->done()) refuse("it is not running");
+  if (start_ns_.load() == 0 || player_->done()) refuse("it is not running; start the run first");
   const std::uint64_t end = gate_.end();
   for (std::size_t i = 0; i < dtps(); ++i) {
     const transfer::Dtp dtp = this->dtp(i);
@@ -263,7 +270,8 @@ void Emulator::trigger(std::uint64_t frames) {
     }
   }
   if (frames == 0 || frames > config_.frames - end)
-    refuse(fmt::format("{} frames are asked for, {} are left in the run", frames, config_.frames - end));
+    refuse(fmt::format("{} frames are asked for, and {} are left in the run; ask for fewer", frames,
+                       config_.frames - end));
   gate_.open(frames, now_ns());
   triggers_.fetch_add(1);
 }

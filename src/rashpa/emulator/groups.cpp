@@ -18,18 +18,20 @@ namespace {
 
 const transfer::Dtp& dtp_of(std::span<const SourceDtp> dtps, std::string_view group, std::uint32_t id) {
   const auto found = std::find_if(dtps.begin(), dtps.end(), [&](const SourceDtp& one) { return one.dtp.id == id; });
-  if (found == dtps.end()) refuse(group, fmt::format("there is no DTP {}", id));
+  if (found == dtps.end()) refuse(group, fmt::format("there is no DTP {}; give one of the detector's", id));
   return found->dtp;
 }
 
 transfer::MemberConfig member_config(std::span<const SourceDtp> dtps, std::string_view group, const GroupMember& member,
                                      const Slice& slice, std::uint64_t images) {
-  if (member.dtps.empty()) refuse(group, fmt::format("no DTP goes to member {}", member.name));
+  if (member.dtps.empty()) refuse(group, fmt::format("no DTP goes to member {}; give it at least one", member.name));
   const std::uint32_t slots = dtp_of(dtps, group, member.dtps.front()).placement.slots;
   for (const std::uint32_t id : member.dtps) {
     const transfer::Dtp& dtp = dtp_of(dtps, group, id);
     if (dtp.slice != slice || dtp.images != images || dtp.placement.slots != slots)
-      refuse(group, fmt::format("DTP {} has another time slice or ring than the others of {}", id, member.name));
+      refuse(group,
+             fmt::format("DTP {} has another time slice or ring than the others of {}; give all of them the same", id,
+                         member.name));
   }
   return {.name = member.name,
           .slots = slots,
@@ -39,8 +41,10 @@ transfer::MemberConfig member_config(std::span<const SourceDtp> dtps, std::strin
 
 transfer::DealerConfig dealer_config(const Config& config, const Group& group) {
   if (config.flow != link::Flow::credits) refuse(group.name, "images are dealt by credits; use flow credits");
-  if (!config.faults.dead_modules.empty()) refuse(group.name, "images without their dead modules cannot be dealt");
-  if (group.members.empty() || group.members.front().dtps.empty()) refuse(group.name, "it has no members");
+  if (!config.faults.dead_modules.empty())
+    refuse(group.name, "images without their dead modules cannot be dealt; leave dead_modules out");
+  if (group.members.empty() || group.members.front().dtps.empty())
+    refuse(group.name, "it has no members; name at least one");
   const transfer::Dtp& first = dtp_of(config.dtps, group.name, group.members.front().dtps.front());
   transfer::DealerConfig out{.name = group.name,
                              .slice = first.slice,
@@ -80,7 +84,8 @@ void Groups::join(std::string_view group, const GroupMember& member, std::span<c
   transfer::Dealer& joined = dealer(group);
   const std::set<std::uint32_t> ids(member.dtps.begin(), member.dtps.end());
   if (ids.size() != dtps.size() || ids.size() != member.dtps.size())
-    refuse(group, fmt::format("{} joins with {} DTPs, and {} are named", member.name, dtps.size(), ids.size()));
+    refuse(group, fmt::format("{} joins with {} DTPs, and {} are named; name each once", member.name, dtps.size(),
+                              ids.size()));
   for (const std::uint32_t id : member.dtps) {
     if (port(id) != nullptr) refuse(group, fmt::format("DTP {} belongs to another member; name others", id));
   }
@@ -155,13 +160,14 @@ transfer::Dealer& Groups::dealer(std::string_view group) const {
   for (const auto& dealer : dealers_) {
     if (dealer->config().name == group) return *dealer;
   }
-  throw ConfigError(fmt::format("emulator: there is no group {}", group));
+  throw ConfigError(fmt::format("emulator: there is no group {}; give the name of a group of the run", group));
 }
 
 Groups::Seat Groups::find(std::string_view group, std::string_view member) const {
   transfer::Dealer& found = dealer(group);
   if (const auto number = found.find(member)) return {&found, *number};
-  throw ConfigError(fmt::format("emulator: there is no member {} of a group {}", member, group));
+  throw ConfigError(
+      fmt::format("emulator: group {1} has no member {0}; give the name of one of its members", member, group));
 }
 
 void Groups::eject(std::string_view group, std::string_view member, std::uint64_t image) {

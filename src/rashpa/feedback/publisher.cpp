@@ -45,7 +45,8 @@ Publisher::Publisher(const Options& options, const Described& what)
 void Publisher::start_process(const Options& options, const Described& what) {
   to_read_ = FileDescriptor(::open(ring_.open_path().c_str(), O_RDONLY | O_CLOEXEC));
   if (to_read_.get() < 0)
-    throw ResourceError(fmt::format("feedback: its own ring cannot be opened to be read: {}", errno_text(errno)));
+    throw ResourceError(fmt::format(
+        "feedback: its own ring cannot be opened to be read: {}; check the limit of open files", errno_text(errno)));
   listener_ = std::make_unique<publish::Listener>(options.zmq, kWhat);
   words_ = std::make_unique<publish::SharedWords<publish::FeedbackWords>>(kWhat);
   process_ = std::make_unique<publish::Process>(

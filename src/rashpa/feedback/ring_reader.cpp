@@ -57,7 +57,8 @@ void RingReader::open(const std::string& path) {
   if (bytes_ > kMostFileBytes) damaged("it is longer than any ring");
   mapping_ = memory::FileMapping(file_.get(), bytes_, memory::FileAccess::read);
   if (mapping_.data() == nullptr)
-    throw FileError(fmt::format("feedback: {}: cannot be mapped: {}", path, errno_text(errno)));
+    throw FileError(
+        fmt::format("feedback: {} cannot be mapped: {}; free memory of this machine", path, errno_text(errno)));
   words_ = static_cast<const std::uint64_t*>(mapping_.data());
 }
 
@@ -209,7 +210,8 @@ void RingReader::check_whole() const {
 
 void RingReader::damaged(std::string_view what) const {
   check_whole();  // a ring that was cut reads as zeros: the cut is the fault to report then
-  throw FileError(fmt::format("feedback: {} is no ring that can be read: {}", path_, what));
+  throw FileError(
+      fmt::format("feedback: {} is no ring that can be read: {}; give the ring of a run of this release", path_, what));
 }
 
 }  // namespace rashpa::feedback

@@ -82,7 +82,9 @@ void* map_anonymous(std::size_t size, int flags) noexcept {
 }
 
 [[noreturn]] void fail(const std::string& what, int code) {
-  throw ResourceError(fmt::format("memory: cannot take {}: {}", what, errno_text(code)));
+  throw ResourceError(
+      fmt::format("memory: {} cannot be allocated: {}; use fewer slots or a smaller stack, or free memory", what,
+                  errno_text(code)));
 }
 
 std::string words_of(std::size_t bytes, MemoryKind kind) {
@@ -221,14 +223,18 @@ Buffer Buffer::open_shared(const std::string& path) {
   const FileDescriptor seen(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (seen.get() < 0 || fstat(seen.get(), &status) != 0) refuse(errno);
-  if (!S_ISREG(status.st_mode)) throw ConfigError(fmt::format("memory: {} is no shared memory", path));
+  if (!S_ISREG(status.st_mode))
+    throw ConfigError(
+        fmt::format("memory: {} is no shared memory; give the address that its owner has published", path));
   const FileDescriptor file(open(memory::shared_path(getpid(), seen.get()).c_str(), O_RDWR | O_CLOEXEC));
   if (file.get() < 0) refuse(errno);
   const int seals = fcntl(file.get(), F_GET_SEALS);
   // The size behind the seals: before them its owner may have made it shorter.
   const bool known = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(file.get(), &status) == 0;
   if (!known || status.st_size <= 0) {
-    throw ConfigError(fmt::format("memory: {} is no shared memory that is sealed against becoming shorter", path));
+    throw ConfigError(fmt::format(
+        "memory: {} is no shared memory that is sealed against becoming shorter; run the same rashpa on both sides",
+        path));
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const address = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);

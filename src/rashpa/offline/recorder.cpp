@@ -17,7 +17,9 @@ Config runner_config(const receiver::BufferConfig& buffer) {
   unit::Pipeline pipeline = buffer.pipeline;
   pipeline.delivery = receiver::delivery_of(buffer.sinks);
   if (buffer.stack == 0 || buffer.slots < buffer.stack) {
-    throw ConfigError(fmt::format("buffer '{}': {} slots in stacks of {}", buffer.name, buffer.slots, buffer.stack));
+    throw ConfigError(
+        fmt::format("buffer '{}': {} slots do not hold a stack of {}; give as many or more, and a stack above 0",
+                    buffer.name, buffer.slots, buffer.stack));
   }
   return {.unit = buffer.unit,
           .pipeline = std::move(pipeline),
@@ -39,7 +41,7 @@ Recorder::Recorder(const receiver::BufferConfig& config, std::uint32_t run)
       output_(receiver::output_of(config, runner_.output(), run, mask_)),
       holders_(config.slots / config.stack),
       by_reason_(output_.results.reasons.names().size()) {
-  if (config_.sinks.empty()) throw ConfigError(fmt::format("buffer '{}' has no sink", config_.name));
+  if (config_.sinks.empty()) throw ConfigError(fmt::format("buffer '{}': it has no sink; give it one", config_.name));
   back_.reserve(holders_.size());
   for (receiver::SinkConfig& sink : config_.sinks) sink.on_full = receiver::OnFull::wait;
   const auto chunks = receiver::chunk_board_of(config_.sinks, output_, config_.slots);
@@ -60,8 +62,10 @@ void Recorder::begin() {
 
 void Recorder::process(Images images) {
   if (!begun_ || finished_ || next_ + images.count > config_.images || next_ % config_.stack != 0) {
-    throw ConfigError(fmt::format("buffer '{}': {} images after {}, {} were announced in stacks of {}", config_.name,
-                                  images.count, next_, finished_ ? next_ : config_.images, config_.stack));
+    throw ConfigError(fmt::format(
+        "buffer '{}': {} images come behind {}, and {} were announced in stacks of {}; give whole stacks of "
+        "the announced images",
+        config_.name, images.count, next_, finished_ ? next_ : config_.images, config_.stack));
   }
   images.first_index = next_;
   next_ += images.count;

@@ -47,7 +47,8 @@ Runner::~Runner() { unit_->stop(); }
 
 void Runner::run(const Images& images) {
   if (images.count > room()) {
-    throw ConfigError(fmt::format("{} images at once, with room for the results of {}", images.count, room()));
+    throw ConfigError(
+        fmt::format("images: there are {} at once, and room for the results of {}; give fewer", images.count, room()));
   }
   process(images, nullptr);
   open_ = unit::concluded(*unit_);

@@ -17,8 +17,9 @@ SharedMemory::SharedMemory(std::size_t bytes, std::string_view what)
     : file_(::memfd_create("rashpa-publish", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (file_.get() < 0 || ::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0 ||
       ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    throw ResourceError(fmt::format("{}: no {} bytes of memory to share with the process that publishes: {}", what,
-                                    bytes, errno_text(errno)));
+    throw ResourceError(
+        fmt::format("{}: {} bytes of memory cannot be shared with the process that publishes: {}; free memory", what,
+                    bytes, errno_text(errno)));
   }
   map(bytes, what);
 }
@@ -36,7 +37,7 @@ SharedMemory::SharedMemory(int file, std::size_t bytes) : file_(file) {
 void SharedMemory::map(std::size_t bytes, std::string_view what) {
   mapping_ = memory::FileMapping(file_.get(), bytes, memory::FileAccess::write);
   if (mapping_.data() == nullptr)
-    throw ResourceError(fmt::format("{}: {} bytes cannot be mapped: {}", what, bytes, errno_text(errno)));
+    throw ResourceError(fmt::format("{}: {} bytes cannot be mapped: {}; free memory", what, bytes, errno_text(errno)));
 }
 
 }  // namespace rashpa::publish

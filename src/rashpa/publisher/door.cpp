@@ -26,7 +26,8 @@ Door::Door(const ZeromqLibrary& zeromq, void* context)
   if (socket_ != nullptr && zeromq_.bind(socket_, kEndpoint) == 0) return;
   const int code = zeromq_.error();
   if (socket_ != nullptr) zeromq_.close(socket_);
-  throw ResourceError(fmt::format("nobody can be let in: {}", zeromq_.error_text(code)));
+  throw ResourceError(fmt::format("zmq: the publisher cannot accept consumers: {}; check the limit of open files",
+                                  zeromq_.error_text(code)));
 }
 
 Door::~Door() { zeromq_.close(socket_); }

@@ -41,7 +41,8 @@ Entrance::Entrance(const ZeromqLibrary& zeromq, void* context, void* socket, int
   if (monitor_ != nullptr && zeromq_.connect(monitor_, name.c_str()) == 0 && bind()) return;
   const int code = zeromq_.error();
   if (monitor_ != nullptr) zeromq_.close(monitor_);
-  throw ResourceError(fmt::format("nobody can be let in: {}", zeromq_.error_text(code)));
+  throw ResourceError(fmt::format("zmq: the publisher cannot accept consumers: {}; check the limit of open files",
+                                  zeromq_.error_text(code)));
 }
 
 Entrance::~Entrance() {

@@ -87,7 +87,7 @@ void lower(int parent, rlim_t memory) {
 void run(const std::string& name, const Task& task) {
   if (name == publish::kFeedbackTask) return publish_feedback(task);
   if (name == publish::kStreamTask) return publish_stream(task);
-  throw std::runtime_error("no such task: " + name);
+  throw std::runtime_error("publisher: there is no task " + name + "; install rashpa again");
 }
 
 int run_all(std::span<char*> words) {

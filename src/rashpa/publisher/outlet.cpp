@@ -63,7 +63,8 @@ Outlet::Outlet(const ZeromqLibrary& zeromq, void* context, int listener, Pattern
       pattern_(pattern),
       socket_(zeromq.socket(context, pattern == Pattern::push ? zeromq::kPush : zeromq::kXpub)) {
   if (socket_ == nullptr) {
-    throw ResourceError(fmt::format("no ZeroMQ socket: {}", zeromq_.error_text(zeromq_.error())));
+    throw ResourceError(fmt::format("zmq: no socket can be made: {}; check the limit of open files",
+                                    zeromq_.error_text(zeromq_.error())));
   }
   set(zeromq::kLinger, kLingerMs);
   set(zeromq::kSendRoom, room);

@@ -21,7 +21,8 @@ PubSocket::PubSocket(const ZeromqLibrary& zeromq, int listener, int room)
   if (socket_ == nullptr) {
     const int code = zeromq_.error();
     hang_up();
-    throw ResourceError(fmt::format("no ZeroMQ socket: {}", zeromq_.error_text(code)));
+    throw ResourceError(
+        fmt::format("zmq: no socket can be made: {}; check the limit of open files", zeromq_.error_text(code)));
   }
   const auto set = [this](int option, int value) { zeromq_.setsockopt(socket_, option, &value, sizeof value); };
   set(zeromq::kLinger, kEndLingerMs);

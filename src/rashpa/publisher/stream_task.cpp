@@ -51,7 +51,8 @@ class Stream {
       outlets_.push_back(std::make_unique<Outlet>(zeromq_, context_, task.files[n + 1], pattern_,
                                                   std::stoi(task.arguments.at(1)), n, most));
     }
-    if (outlets_.size() > words_->outlets.size()) throw ResourceError("there are more outlets than words for them");
+    if (outlets_.size() > words_->outlets.size())
+      throw ResourceError("publisher: there are more outlets than words for them; install rashpa again");
     watch();
   }
   ~Stream() {

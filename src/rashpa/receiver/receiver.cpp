@@ -216,7 +216,7 @@ void Receiver::observe_steps(std::size_t buffer) {
 }
 
 void Receiver::make_link() {
-  if (config_.link_threads == 0) throw ConfigError("receiver: the link needs at least one thread");
+  if (config_.link_threads == 0) throw ConfigError("receiver: the link has no thread; set threads to 1 or more");
   std::vector<link::ReceiverDtp> dtps;
   for (const BufferConfig& buffer : config_.buffers) {
     for (const DtpConfig& dtp : buffer.dtps) {
@@ -262,9 +262,11 @@ std::vector<std::string> Receiver::descriptions() const {
 }
 
 void Receiver::arm(const std::vector<link::Endpoint>& sources) {
-  if (state_ != State::configured) throw StateError("receiver: arm is for a configured receiver; reset it first");
+  if (state_ != State::configured)
+    throw StateError("receiver: it is not in the state configured; reset it, and configure it before arm");
   if (sources.size() != layout_.dtps.size()) {
-    throw ConfigError(fmt::format("receiver: {} sources for {} DTPs", sources.size(), layout_.dtps.size()));
+    throw ConfigError(fmt::format("receiver: there are {} sources for {} DTPs; give one for each DTP", sources.size(),
+                                  layout_.dtps.size()));
   }
   link_->connect(sources);
   state_ = State::armed;
@@ -272,7 +274,7 @@ void Receiver::arm(const std::vector<link::Endpoint>& sources) {
 }
 
 void Receiver::start() {
-  if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
+  if (state_ != State::armed) throw StateError("receiver: it is not armed; arm it before start");
   try {
     for (auto& one : buffers_) one->distributor->begin();
     for (auto& one : buffers_) one->distributor->start(-1);
@@ -319,7 +321,8 @@ void Receiver::finish(const std::vector<DtpEnd>& ends) {
     };
     const auto found = std::find_if(config_.buffers.begin(), config_.buffers.end(), has);
     if (found == config_.buffers.end()) {
-      throw ConfigError(fmt::format("receiver: the end of DTP {} was told, and it has no such DTP", told.id));
+      throw ConfigError(
+          fmt::format("receiver: it has no DTP {}, for which an end was given; give the end of its own DTPs", told.id));
     }
     std::optional<std::uint64_t>& end = by_buffer[static_cast<std::size_t>(found - config_.buffers.begin())];
     end = std::max(end.value_or(0), told.images);

@@ -168,7 +168,7 @@ int lock_journal_of(const fs::path& prefix, const std::string& who) {
     if (file.get() < 0) {
       if (errno == ENOENT) return -1;
       if (errno == ELOOP) throw FileError(who + path.string() + " is a link; put the file itself there");
-      throw FileError(who + "cannot open " + path.string() + ": " + errno_text(errno));
+      throw FileError(who + "cannot open " + path.string() + ": " + errno_text(errno) + "; check its permissions");
     }
     struct stat found {};
     if (::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
@@ -227,7 +227,9 @@ void OutputFiles::lock_journal() {
   // Its owner may take the name away between the two calls, and go: the lock is of nothing then.
   for (int left = kTries; left > 0 && (file.get() < 0 || !is_at(file.get(), path)); --left) {
     file = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-    if (file.get() < 0) throw FileError(sink() + "cannot create " + path.string() + ": " + errno_text(errno));
+    if (file.get() < 0)
+      throw FileError(sink() + "cannot create " + path.string() + ": " + errno_text(errno) +
+                      "; check the permissions of the folder, or change the prefix");
     const WriterLock lock = take_writer_lock(file.get());
     if (lock == WriterLock::other) {
       throw FileError(sink() + "another process is about to begin a run with the prefix " + prefix_.string() +
@@ -238,7 +240,7 @@ void OutputFiles::lock_journal() {
     if (lock == WriterLock::readers) ::unlink(path.c_str());
   }
   if (::ftruncate(file.get(), 0) != 0) {
-    throw FileError(sink() + "cannot write " + path.string() + ": " + errno_text(errno));
+    throw FileError(sink() + "cannot write " + path.string() + ": " + errno_text(errno) + "; check the disk");
   }
   journal_ = file.take();
 }
@@ -271,7 +273,8 @@ void OutputFiles::begin() {
     placed.push_back(journal);
     if (::rename(staged_journal_.c_str(), journal.c_str()) != 0) {
       placed.pop_back();
-      throw FileError(sink() + journal.string() + " cannot get its name: " + errno_text(errno));
+      throw FileError(sink() + journal.string() + " cannot get its name: " + errno_text(errno) +
+                      "; check the permissions of the folder");
     }
     // From here on the new run has begun. The master goes before the data: an old one beside new data files would show
     // their images under its own frame numbers. A new one refers to nothing yet.

@@ -51,7 +51,7 @@ void add(SinkStats& sum, const SinkStats& one) noexcept {
 
 SeriesSink::SeriesSink(std::uint64_t images, std::uint64_t most, Make make)
     : images_(images), most_(most), make_(std::move(make)) {
-  if (images == 0) throw ConfigError("sink: a series needs at least one image");
+  if (images == 0) throw ConfigError("sink: a series has no image; give it 1 or more");
   current_ = make_(1);
   if (most_ > 1) next_ = make_(2);
 }
@@ -68,7 +68,9 @@ Put SeriesSink::put(const Stack& stack, std::span<ErrorReason> results) {
   const auto images = stack.view();
   if (images.empty()) return Put::done;
   turn_to(images.front().index);
-  if (current_->put(stack, results) == Put::later) throw StateError("a sink of series must be done when put() returns");
+  if (current_->put(stack, results) == Put::later)
+    throw StateError(
+        "sink: a sink of series has not stored its images when put() returns; give one that stores them at once");
   for (std::size_t i = 0; i < images.size(); ++i) {
     const bool lost = images[i].decision == Decision::accepted && results[i] != ErrorReason::none;
     count(books_, images[i].completeness, lost ? Decision::errored : images[i].decision);

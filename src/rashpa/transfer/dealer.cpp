@@ -87,13 +87,15 @@ Dealer::Dealer(DealerConfig config) : config_(checked(std::move(config))), ledge
 
 void Dealer::add(const MemberConfig& wanted) {
   if (members_.size() == kMostMembers || find(wanted.name)) {
-    throw ConfigError(members_.size() == kMostMembers
-                          ? fmt::format("group {}: it has {} members, and no room", config_.name, kMostMembers)
-                          : fmt::format("group {}: {} is a member", config_.name, wanted.name));
+    throw ConfigError(
+        members_.size() == kMostMembers
+            ? fmt::format("group {}: it has {} members, which is the most; stop one first", config_.name, kMostMembers)
+            : fmt::format("group {}: {} is already a member; give another name", config_.name, wanted.name));
   }
   if (wanted.slots == 0 || wanted.stack == 0 || wanted.slots % wanted.stack != 0 || wanted.dtps == 0) {
-    throw ConfigError(fmt::format("group {}: member {} has {} slots in stacks of {} and {} DTPs", config_.name,
-                                  wanted.name, wanted.slots, wanted.stack, wanted.dtps));
+    throw ConfigError(fmt::format(
+        "group {}: member {} has {} slots in stacks of {} and {} DTPs; give whole stacks, and 1 DTP or more",
+        config_.name, wanted.name, wanted.slots, wanted.stack, wanted.dtps));
   }
   auto member = std::make_unique<Member>(MemberWatch(wanted, {config_.response_ns, config_.first_response_ns}),
                                          config_.most_of_member);

@@ -15,12 +15,13 @@ DescriptorGenerator::DescriptorGenerator(const Region& region, std::uint64_t pit
       pitch_(pitch_bytes),
       origin_(region.y * pitch_bytes + static_cast<std::uint64_t>(region.x) * pixel_bytes) {
   if (placement.line_bytes != region.width * pixel_bytes || placement.lines != region.height) {
-    throw ConfigError(fmt::format(
-        "transfer: a region of {} x {} pixels of {} bytes does not match its placement of {} lines of {} bytes",
-        region.width, region.height, pixel_bytes, placement.lines, placement.line_bytes));
+    throw ConfigError(
+        fmt::format("transfer: a region of {} x {} pixels of {} bytes does not match its placement of {} lines of {} "
+                    "bytes; give both the same size",
+                    region.width, region.height, pixel_bytes, placement.lines, placement.line_bytes));
   }
   if (largest_message == 0 || placement.slots == 0) {
-    throw ConfigError("transfer: the link's largest message and the ring must not be 0");
+    throw ConfigError("transfer: the link's largest message or the ring is 0; give 1 or more");
   }
   runs_ = runs_of(placement, pitch_bytes, largest_message);
 }

@@ -28,8 +28,9 @@ void check_size(const kernel::Shape& shape) {
 
 void check(const Layout& layout) {
   if (layout.width == 0 || layout.height == 0 || layout.stack == 0 || layout.stacks == 0) {
-    throw ConfigError(fmt::format("unit: layout of {} × {} pixels, {} images a stack, {} stacks: none may be 0",
-                                  layout.width, layout.height, layout.stack, layout.stacks));
+    throw ConfigError(
+        fmt::format("unit: layout of {} × {} pixels, {} images a stack, {} stacks has a 0; give 1 or more of each",
+                    layout.width, layout.height, layout.stack, layout.stacks));
   }
   check_size({layout.width, layout.height});
 }
@@ -123,8 +124,9 @@ void add_results(const Declaration& declaration, const kernel::Shape& shape, std
     }
   }
   if (results.columns.size() > kMostColumns) {
-    throw ConfigError(fmt::format("unit: the pipeline's kernels make {} numbers an image, {} at most",
-                                  results.columns.size(), kMostColumns));
+    throw ConfigError(fmt::format(
+        "unit: the kernels of the pipeline make {} numbers an image; leave kernels out until there are {} or fewer",
+        results.columns.size(), kMostColumns));
   }
   if (const Port* table = declaration.made(Port::Kind::table)) {
     if (results.tables.size() == kMostTables) {

@@ -53,7 +53,8 @@ TEST(Steps, pipelines_that_do_not_fit_are_refused_with_what_to_do) {
   EXPECT_THAT(refusal({kev(), Config{}}), says("bragg_count needs uint8, uint16, uint32, int16, int32 pixels, "
                                                "jungfrau makes float32; change what jungfrau makes"));
   EXPECT_THAT(refusal({kev(), Csr{}}), says("jungfrau makes float32; change what jungfrau makes"));
-  EXPECT_THAT(refusal({Config{300}}, {16, 8, PixelType::u8, 2, 2}), says("threshold: 300 is beyond what uint8 pixels"));
+  EXPECT_THAT(refusal({Config{300}}, {16, 8, PixelType::u8, 2, 2}),
+              says("threshold: 300 is above the largest value of uint8 pixels"));
   EXPECT_THAT(refusal({photons(), Csr{}, Config{}}), says("bragg_count stands behind csr"));
   EXPECT_THAT(refusal({photons(), photons()}), says("jungfrau is twice"));
   EXPECT_THAT(refusal({photons(), Config{}, Config{}}), says("bragg_count is twice"));
@@ -63,7 +64,7 @@ TEST(Steps, pipelines_that_do_not_fit_are_refused_with_what_to_do) {
   EXPECT_THAT(refusal({photons()}, {16, 8, PixelType::i32, 2, 2}),
               says("jungfrau needs uint16 pixels, the buffer has int32"));
   EXPECT_THAT(refusal({photons()}, {8, 16, PixelType::u16, 2, 2}), says("16 × 8 pixels, the buffer's image 8 × 16"));
-  EXPECT_THAT(refusal({}, {16, 8, PixelType::u16, 0, 2}), says("none may be 0"));
+  EXPECT_THAT(refusal({}, {16, 8, PixelType::u16, 0, 2}), says("has a 0"));
   EXPECT_THAT(refusal({}, {70000, 70000, PixelType::u16, 1, 2}), says("too large"));
 }
 

@@ -240,7 +240,7 @@ def _rule_problems(kernel: Kernel, known: Declaration, path: KeyPath, before: Se
             and port.by
             and (not re.fullmatch(NAME, values[port.by]) or values[port.by] == "none")
         ):
-            text = "a small letter and then small letters, digits or _, at most 48, and not none"
+            text = "the name is not allowed; give a small letter and then small letters, digits or _, at most 48, and not none"
             yield Problem((*path, port.by), text)
 
 

@@ -61,7 +61,7 @@ class _Check:
         if not text:
             _fail("it is empty; write a condition, as n_peaks >= 15")
         if len(text.encode()) > MOST_TEXT:
-            _fail(f"{len(text.encode())} characters, {MOST_TEXT} at most")
+            _fail(f"it has {len(text.encode())} characters; write {MOST_TEXT} or fewer")
         self._text = text
         self._columns = None if columns is None else {column.name: column for column in columns}
         self._names_column = False
@@ -70,7 +70,7 @@ class _Check:
     def all(self) -> None:
         self._condition(self._either(0), "the rule")
         if self._token.kind != "end":
-            _fail(f"{self._shown()} where the rule should end or go on with and, or")
+            _fail(f"{self._shown()} where the rule should end; end it, or go on with and, or")
         if not self._names_column:
             _fail("it names no column; compare a column with a number, as n_peaks >= 15")
 
@@ -82,9 +82,9 @@ class _Check:
         token = _Token(kind, found[kind], found.start(kind), found.end(kind))
         after = self._text[token.last : token.last + 1]
         if kind == "number" and (re.match(r"[A-Za-z_.]", after) or math.isinf(float(token.text))):
-            _fail(f'what begins with "{token.text}" is no number')
+            _fail(f'the text from "{token.text}" on is no number; write one such as 15 or 0.5')
         if token.text == ".":
-            _fail('what begins with "." is no number')
+            _fail('the text from "." on is no number; write one such as 15 or 0.5')
         if kind == "other":
             what = f'"{token.text}"' if " " <= token.text <= "~" else "a character that is not ASCII"
             _fail(f"{what} means nothing here; write < <= > >= == != + - * / ( ) and, or, not")
@@ -105,16 +105,16 @@ class _Check:
     @staticmethod
     def _number(value: _Value, beside: str) -> None:
         if value.condition:
-            _fail(f'"{value.text}" is a condition, and {beside} needs a number there')
+            _fail(f'"{value.text}" is a condition, and {beside} needs a number; write one there')
 
     @staticmethod
     def _condition(value: _Value, beside: str) -> None:
         if not value.condition:
-            _fail(f'"{value.text}" is a number, and {beside} needs a condition there, as n_peaks >= 15')
+            _fail(f'"{value.text}" is a number, and {beside} needs a condition; write one there, as n_peaks >= 15')
 
     def _either(self, depth: int) -> _Value:
         if depth > MOST_DEPTH:
-            _fail(f"it is deeper than {MOST_DEPTH} parentheses")
+            _fail(f"it is deeper than {MOST_DEPTH} parentheses; write fewer")
         first, left = self._token.first, self._both(depth)
         while self._accept("or"):
             self._condition(left, "or")
@@ -190,7 +190,7 @@ class _Check:
         if self._accept("("):
             value = self._either(depth + 1)
             if not self._accept(")"):
-                _fail(f"{self._shown()} where ) is missing")
+                _fail(f"{self._shown()} where ) is missing; close the parenthesis")
             return value
         if token.kind == "number":
             self._accept(token.text)
@@ -199,7 +199,7 @@ class _Check:
             self._accept(token.text)
             self._names_column = True
             return _Value(token.text, column=self._column(token.text))
-        return _fail(f"{self._shown()} where a column or a number is missing")
+        return _fail(f"{self._shown()} where a column or a number is missing; write one")
 
     def _column(self, name: str) -> Column | None:
         if self._columns is None:
@@ -227,4 +227,4 @@ def _refuse_constant(column: Column, sign: str, number: float, text: str) -> Non
         known = (sign == "<=") if most <= number else (sign == ">") if least > number else None
     if known is not None:
         what = "true" if known else "false"
-        _fail(f'"{text}" is always {what}: {column.name} is {column.type}, {least} to {most}')
+        _fail(f'"{text}" is always {what}: {column.name} is {column.type}, {least} to {most}; compare it with a value in this range')

@@ -50,7 +50,8 @@ std::int64_t largest_count_of(PixelType type, std::span<const SpecialValue> spec
     };
     if (type == PixelType::f32) refuse("float32 pixels that hold no measurement are NaN; leave special values out");
     if (one.value < smallest_value(type) || one.value > largest_value(type)) {
-      refuse(fmt::format("{} pixels hold {} to {}", pixel_name(type), smallest_value(type), largest_value(type)));
+      refuse(fmt::format("{} pixels hold {} to {}; give a value between them", pixel_name(type), smallest_value(type),
+                         largest_value(type)));
     }
     if (one.value == 0) refuse("a pixel without photons counts 0; name the value that the detector sends");
     if (std::count_if(special.begin(), special.end(), [&](const auto& other) { return other.value == one.value; }) > 1)

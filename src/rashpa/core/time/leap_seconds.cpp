@@ -30,12 +30,15 @@ unsigned number_of(std::string_view text) {
 
 /// Nanoseconds from 1970 to 0 h of "YYYY-MM-DD". Throws ConfigError.
 std::uint64_t day_of(std::string_view text) {
-  if (text.size() != 10) throw ConfigError(fmt::format("leap seconds: '{}' is no day such as 2017-01-01", text));
+  if (text.size() != 10)
+    throw ConfigError(
+        fmt::format("leap seconds: '{}' is no day such as 2017-01-01; take the file that rashpa brings", text));
   const std::chrono::year_month_day day{std::chrono::year{static_cast<int>(number_of(text.substr(0, 4)))},
                                         std::chrono::month{number_of(text.substr(5, 2))},
                                         std::chrono::day{number_of(text.substr(8, 2))}};
   if (!day.ok() || day.year() < std::chrono::year{1970})
-    throw ConfigError(fmt::format("leap seconds: '{}' is no day such as 2017-01-01", text));
+    throw ConfigError(
+        fmt::format("leap seconds: '{}' is no day such as 2017-01-01; take the file that rashpa brings", text));
   return static_cast<std::uint64_t>(std::chrono::seconds(std::chrono::sys_days(day).time_since_epoch()).count()) *
          kNsOfSecond;
 }

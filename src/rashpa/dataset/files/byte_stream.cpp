@@ -26,14 +26,16 @@ void ByteStream::Close::operator()(std::FILE* file) const noexcept { std::fclose
 void ByteStream::Close::operator()(ZSTD_DCtx_s* context) const noexcept { ZSTD_freeDCtx(context); }
 
 ByteStream::ByteStream(std::string path, Compression compression) : path_(std::move(path)) {
-  const auto fail = [&](const std::string& why) { throw FileError(fmt::format("dataset: {}: {}", path_, why)); };
+  const auto fail = [&](const std::string& why) {
+    throw FileError(fmt::format("dataset: {}: {}; give a file that rashpa can read", path_, why));
+  };
   // Without O_NONBLOCK the open of a pipe waits for a writer; regular files do not know the flag.
   const int number = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (number < 0) fail(errno_text(errno));
   file_.reset(fdopen(number, "rb"));
   if (!file_) {
     close(number);
-    throw ResourceError("dataset: no memory for a file's buffer");
+    throw ResourceError("dataset: no memory is left for a file's buffer; use fewer frames");
   }
   struct stat facts {};
   if (fstat(number, &facts) != 0) fail(errno_text(errno));
@@ -44,14 +46,14 @@ ByteStream::ByteStream(std::string path, Compression compression) : path_(std::m
 ByteStream::ByteStream(std::string name, std::span<const std::byte> bytes, Compression compression)
     : path_(std::move(name)) {
   file_.reset(fmemopen(const_cast<std::byte*>(bytes.data()), bytes.size(), "rb"));
-  if (!file_) throw ResourceError("dataset: no memory for a file's buffer");
+  if (!file_) throw ResourceError("dataset: no memory is left for a file's buffer; use fewer frames");
   decompress_as(compression);
 }
 
 void ByteStream::decompress_as(Compression compression) {
   if (compression != Compression::zstd) return;
   context_.reset(ZSTD_createDCtx());
-  if (!context_) throw ResourceError("dataset: no memory for a zstd decoder");
+  if (!context_) throw ResourceError("dataset: no memory is left for a zstd decoder; use fewer frames");
   packed_.resize(kPackedBytes);
 }
 
@@ -60,7 +62,7 @@ std::size_t ByteStream::read(std::span<std::byte> out) { return context_ ? read_
 std::size_t ByteStream::read_file(std::span<std::byte> out) {
   const std::size_t got = std::fread(out.data(), 1, out.size(), file_.get());
   if (got < out.size() && std::ferror(file_.get()) != 0) {
-    throw FileError(fmt::format("dataset: {}: {}", path_, errno_text(errno)));
+    throw FileError(fmt::format("dataset: {}: {}; check its disk, or give another file", path_, errno_text(errno)));
   }
   return got;
 }
@@ -106,7 +108,7 @@ std::uint64_t ByteStream::skip_rest(std::uint64_t most) {
   if (context_) return skip(most);
   const off_t here = ftello(file_.get());
   if (here < 0 || fseeko(file_.get(), 0, SEEK_END) != 0) {
-    throw FileError(fmt::format("dataset: {}: {}", path_, errno_text(errno)));
+    throw FileError(fmt::format("dataset: {}: {}; check its disk, or give another file", path_, errno_text(errno)));
   }
   return static_cast<std::uint64_t>(std::max<off_t>(ftello(file_.get()) - here, 0));
 }

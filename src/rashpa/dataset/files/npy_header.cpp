@@ -62,7 +62,8 @@ class Parser {
 
  private:
   [[noreturn]] void fail(std::string_view why) const {
-    throw FileError(fmt::format("its .npy header is malformed at byte {}: {}", at_, why));
+    throw FileError(
+        fmt::format("its .npy header is malformed at byte {}: {}; save the array again with numpy.save", at_, why));
   }
   void value_of(std::string_view key) {
     if (key == "descr" && !pixel_) {
@@ -87,7 +88,7 @@ class Parser {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail(fmt::format("'{}' expected", c));
+    if (!accept(c)) fail(fmt::format("'{}' is missing", c));
   }
   bool word(std::string_view name) noexcept {
     skip_spaces();
@@ -112,7 +113,7 @@ class Parser {
       value = value * 10 + static_cast<std::uint64_t>(text_[at_] - '0');
       if (value > UINT32_MAX) fail("an axis is longer than 2^32");
     }
-    if (at_ == begin) fail("a number expected");
+    if (at_ == begin) fail("a number is missing");
     return value;
   }
   std::vector<std::uint64_t> tuple() {

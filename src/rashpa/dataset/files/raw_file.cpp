@@ -36,15 +36,17 @@ std::uint64_t frames_of(const NpyHeader& header, const std::string& path, Module
   const ModuleShape found{static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height), header.pixel};
   if (shape.width == 0 && shape.height == 0) shape = found;
   if (found.width != shape.width || found.height != shape.height || found.pixel != shape.pixel) {
-    fail(path, fmt::format("its frames are {} x {} {}, not {} x {} {} as the dataset's others", found.width,
-                           found.height, pixel_name(found.pixel), shape.width, shape.height, pixel_name(shape.pixel)));
+    fail(path,
+         fmt::format("its frames are {} x {} {}, and others of the dataset {} x {} {}; give files of one size and type",
+                     found.width, found.height, pixel_name(found.pixel), shape.width, shape.height,
+                     pixel_name(shape.pixel)));
   }
   return axes == 3 ? header.shape[0] : 1;
 }
 
 /// The plan of a `.npy` file, of which `prefix` was read, and the rest of the header now.
 RawPlan plan_of_npy(ByteStream& file, std::span<const std::byte> prefix, ModuleShape& shape) {
-  if (prefix.size() < kNpyPrefix) fail(file.path(), "it is too short for a .npy file");
+  if (prefix.size() < kNpyPrefix) fail(file.path(), "it is too short for a .npy file; copy it again");
   RawPlan plan;
   NpyHeader parsed;
   std::vector<std::byte> header(prefix.begin(), prefix.end());
@@ -139,7 +141,7 @@ void read_raw(ByteStream& file, const RawPlan& plan,
     const std::span<std::byte> frame = place(i);
     whole = file.read(header) == header.size() && file.read(frame) == frame.size();
   }
-  if (!whole) fail(file.path(), "it became shorter while it was read");
+  if (!whole) fail(file.path(), "it became shorter while it was read; wait until its writer has closed it");
 }
 
 }  // namespace rashpa::dataset

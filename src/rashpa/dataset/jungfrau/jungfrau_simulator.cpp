@@ -47,7 +47,7 @@ JungfrauParameters checked(const JungfrauParameters& p) {
   require(p.places.empty() || p.places.size() == p.modules,
           fmt::format("{} places for {} modules; give one each", p.places.size(), p.modules));
   require(std::ranges::all_of(p.places, [](const ModulePlace& at) { return at.orientation.valid(); }),
-          "a module is turned by 0, 90, 180 or 270°");
+          "a module has an angle that is none of four; turn it by 0, 90, 180 or 270°");
   constexpr std::uint32_t kFarthestPlace = 1U << 20U;
   require(std::ranges::all_of(p.places,
                               [](const ModulePlace& at) { return at.x <= kFarthestPlace && at.y <= kFarthestPlace; }),

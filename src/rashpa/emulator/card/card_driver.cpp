@@ -61,7 +61,7 @@ void CardDriver::carry_out(card::Command command) {
     card_.carry_out(command, simulated_ ? kSimulatedCommandUs : kCommandUs);
   } catch (const StateError&) {
     if (const std::string why = error(); !why.empty() && command != card::Command::abort) {
-      throw StateError("emulator: " + why);
+      throw StateError("emulator: " + why + "; correct the DTP that it names, and configure the card again");
     }
     throw;
   }

@@ -77,8 +77,10 @@ link::fpga::CardPath card_path(const Config& config, const SourceDtp& source, bo
   const bool by_sockets = simulated && config.card->mac.empty() && config.card->neighbours.empty();
   const wire::Address here = local_address(config, there, by_sockets);
   if (here.v6() != there.v6()) {
-    throw ConfigError(fmt::format("emulator: DTP {}: the card's address {} and the receiver's {} are not of one kind",
-                                  source.dtp.id, here.text(), there.text()));
+    throw ConfigError(
+        fmt::format("emulator: DTP {}: the card's address {} and the receiver's {} differ in their IP version; give "
+                    "both as IPv4, or both as IPv6",
+                    source.dtp.id, here.text(), there.text()));
   }
   link::fpga::CardPath path{.source_ip = here.ip(),
                             .destination_ip = there.ip(),
@@ -95,7 +97,7 @@ link::fpga::CardPath card_path(const Config& config, const SourceDtp& source, bo
   const std::string mac = neighbour_of(*config.card, there);
   if (config.card->mac.empty() || mac.empty()) {
     throw ConfigError(fmt::format(
-        "emulator: DTP {}: a card asks nobody for MAC addresses: give its own (card_mac), and that which packets to {} "
+        "emulator: DTP {}: a card asks nobody for MAC addresses; give its own (card_mac), and that which packets to {} "
         "go to (neighbours)",
         source.dtp.id, there.text()));
   }

@@ -22,7 +22,7 @@ const link::roce::Options& card_options(const Config& config) {
   const auto* options = std::get_if<link::roce::Options>(&config.link);
   if (options == nullptr || options->transport != link::Transport::uc || options->framing != link::roce::Framing::v2) {
     throw ConfigError(
-        "emulator: a card sends RoCEv2 by Unreliable Connected queue pairs: with engine \"fpga\" use the emulator's "
+        "emulator: a card sends RoCEv2 by Unreliable Connected queue pairs; with engine \"fpga\" use the emulator's "
         "link roce, transport uc and framing v2");
   }
   if (std::ranges::any_of(config.dtps, [](const SourceDtp& source) { return source.link.has_value(); })) {

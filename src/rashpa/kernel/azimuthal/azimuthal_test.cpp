@@ -405,14 +405,14 @@ TEST(Azimuthal, what_makes_no_sense_is_refused_by_pixel) {
   EXPECT_EQ(refusal([](Config& c) { c.bins[13] = 3; }),
             "kernel azimuthal: bins: the pixel in row 1, column 3 is in bin 3 of 3");
   EXPECT_EQ(refusal([](Config& c) { c.norm[21] = NAN; }),
-            "kernel azimuthal: norm: the pixel in row 2, column 1 is nan, which is not above 0");
+            "kernel azimuthal: norm: the pixel in row 2, column 1 is nan, which is not above 0; give a weight above 0");
   EXPECT_EQ(refusal([](Config& c) { c.dark[15] = INFINITY; }),
-            "kernel azimuthal: dark: the pixel in row 1, column 5 is no number");
+            "kernel azimuthal: dark: the pixel in row 1, column 5 is no number; give a finite one");
   EXPECT_EQ(refusal([](Config& c) {
               c = split(c);
               c.shares[0] = NAN;
             }),
-            "kernel azimuthal: shares: the pixel in row 0, column 1 has a share that is no number");
+            "kernel azimuthal: shares: the pixel in row 0, column 1 has a share that is no number; give finite ones");
   EXPECT_EQ(refusal([](Config& c) {
               c = split(c);
               c.share_ends[12] = 5000;

@@ -400,11 +400,11 @@ class AzimuthalKernel final : public Kernel {
     };
     const bool split = settings.splitting != Splitting::no;
     if (given.array(split ? "share_ends" : "bins") == nullptr) {
-      throw ConfigError(
-          fmt::format("kernel azimuthal: array {}: is needed and not there", split ? "share_ends" : "bins"));
+      throw ConfigError(fmt::format("kernel azimuthal: array {}: it is needed and not there; give it",
+                                    split ? "share_ends" : "bins"));
     }
     if (settings.ring_min > settings.ring_max) {
-      throw ConfigError("kernel azimuthal: ring_max: is below ring_min; they are the bounds of one ring");
+      throw ConfigError("kernel azimuthal: ring_max: it is below ring_min; give the bounds of one ring");
     }
     check(Limits{settings.min_intensity, settings.max_intensity});
     return step_of(Config{.errors = settings.errors,

@@ -59,8 +59,9 @@ class BadPixels final : public Step, public Splitting {
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
   [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat in) const override {
     if (shape != config_.shape) {
-      throw ConfigError(fmt::format("kernel bad_pixels: its mask is of {} × {} pixels, the images have {} × {}",
-                                    config_.shape.width, config_.shape.height, shape.width, shape.height));
+      throw ConfigError(fmt::format(
+          "kernel bad_pixels: its mask has {} × {} pixels, and the images have {} × {}; give a mask of their size",
+          config_.shape.width, config_.shape.height, shape.width, shape.height));
     }
     static_cast<void>(masked_bits(in));
     return in;
@@ -100,7 +101,8 @@ void check(const Config& config) {
   for (std::size_t i = 0; i < config.bad.size(); ++i) {
     if (config.bad[i] < config.shape.pixels() && (i == 0 || config.bad[i] > config.bad[i - 1])) continue;
     throw ConfigError(
-        fmt::format("kernel bad_pixels: pixel {} lies outside of {} × {} pixels, or not behind the one before",
+        fmt::format("kernel bad_pixels: pixel {} lies outside of {} × {} pixels, or not behind the one before; give "
+                    "pixels in rising order",
                     config.bad[i], config.shape.width, config.shape.height));
   }
 }

@@ -108,7 +108,7 @@ TEST(BadPixels, that_cannot_be_are_refused) {
   EXPECT_THAT(refusal([] {
                 static_cast<void>(step_of({.shape = {3, 2}})->fit({2, 3}, delivered(PixelType::u16)));
               }),
-              testing::HasSubstr("its mask is of 3 × 2 pixels, the images have 2 × 3"));
+              testing::HasSubstr("its mask has 3 × 2 pixels, and the images have 2 × 3"));
   EXPECT_THAT(refusal([] {
                 static_cast<void>(step_of({.shape = {3, 2}})->fit({3, 2}, plain(PixelType::u16)));
               }),

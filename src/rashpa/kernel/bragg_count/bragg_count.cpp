@@ -10,8 +10,9 @@ namespace rashpa::kernel::bragg_count {
 
 void check(const Config& config) {
   if (config.min_pixels > config.max_pixels) {
-    throw ConfigError(fmt::format("kernel bragg_count: min_pixels: {} is above max_pixels {}, no image would be kept",
-                                  config.min_pixels, config.max_pixels));
+    throw ConfigError(
+        fmt::format("kernel bragg_count: min_pixels: {} is above max_pixels {}, and no image is kept; lower it",
+                    config.min_pixels, config.max_pixels));
   }
 }
 

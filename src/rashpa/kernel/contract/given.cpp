@@ -27,7 +27,8 @@ GivenArray::GivenArray(Number type, std::vector<std::size_t> shape, std::span<co
     : type_(type), shape_(std::move(shape)), bytes_(bytes.begin(), bytes.end()) {
   const std::size_t size = std::accumulate(shape_.begin(), shape_.end(), std::size_t{1}, std::multiplies<>());
   if (size * bytes_of(type_) != bytes_.size()) {
-    throw ConfigError(fmt::format("an array of {} bytes is not {} numbers of {}", bytes_.size(), size, name_of(type_)));
+    throw ConfigError(fmt::format("array: its {} bytes are not {} numbers of {}; give as many as its shape says",
+                                  bytes_.size(), size, name_of(type_)));
   }
 }
 
@@ -45,27 +46,27 @@ void check_given(std::string_view kernel, const std::vector<Input>& inputs, cons
   for (const Input& input : inputs) {
     const GivenArray* array = given.array(input.name);
     if (array == nullptr) {
-      if (input.needed) refuse(input.name, "is needed and not there");
+      if (input.needed) refuse(input.name, "it is needed and not there; give it");
       continue;
     }
     if (array->type() != input.type) {
-      refuse(input.name, fmt::format("is {}; {} is needed", name_of(array->type()), name_of(input.type)));
+      refuse(input.name, fmt::format("it is of {}; convert it to {}", name_of(array->type()), name_of(input.type)));
     }
     const std::size_t dimensions = input.shape == Input::Shape::image ? 2 : 1;
     if (array->shape().size() != dimensions) {
-      refuse(input.name, fmt::format("has {} dimensions, not {}", array->shape().size(), dimensions));
+      refuse(input.name, fmt::format("it has {} dimensions; give {}", array->shape().size(), dimensions));
     }
     if (input.shape != Input::Shape::image) continue;
     if (image != nullptr && array->shape() != *image) {
-      refuse(input.name,
-             fmt::format("is {}, another one {} rows and columns; they must be equal", array->shape(), *image));
+      refuse(input.name, fmt::format("it has {}, and another one {} rows and columns; give both the same size",
+                                     array->shape(), *image));
     }
     image = &array->shape();
   }
   if (given.arrays == nullptr) return;
   for (const auto& [name, array] : *given.arrays) {
     const auto declared = [&](const Input& input) { return input.name == name; };
-    if (std::none_of(inputs.begin(), inputs.end(), declared)) refuse(name, "is not one that the kernel takes");
+    if (std::none_of(inputs.begin(), inputs.end(), declared)) refuse(name, "the kernel does not take it; leave it out");
   }
 }
 

@@ -45,20 +45,20 @@ TEST(Given, what_does_not_fit_is_refused_by_name) {
   EXPECT_EQ(refusal(good()), "");
   GivenArrays arrays = good();
   arrays.erase("bins");
-  EXPECT_EQ(refusal(arrays), "kernel test: array bins: is needed and not there");
+  EXPECT_EQ(refusal(arrays), "kernel test: array bins: it is needed and not there; give it");
   arrays = good();
   arrays["bins"] = GivenArray::of<float>({1, 2}, {1, 2});
   EXPECT_EQ(refusal(arrays), "kernel test: array bins: is float32; uint16 is needed");
   arrays = good();
   arrays["bins"] = GivenArray::of<std::uint16_t>({1, 2});
-  EXPECT_EQ(refusal(arrays), "kernel test: array bins: has 1 dimensions, not 2");
+  EXPECT_EQ(refusal(arrays), "kernel test: array bins: it has 1 dimensions; give 2");
   arrays = good();
   arrays["norm"] = GivenArray::of<float>({1, 2}, {2, 1});
   EXPECT_EQ(refusal(arrays),
-            "kernel test: array norm: is [2, 1], another one [2, 3] rows and columns; they must be equal");
+            "kernel test: array norm: it has [2, 1], and another one [2, 3] rows and columns; give both the same size");
   arrays = good();
   arrays["other"] = GivenArray::of<float>({1, 2});
-  EXPECT_EQ(refusal(arrays), "kernel test: array other: is not one that the kernel takes");
+  EXPECT_EQ(refusal(arrays), "kernel test: array other: the kernel does not take it; leave it out");
   EXPECT_THROW(check_given("test", kInputs, {}), ConfigError);
   EXPECT_NO_THROW(check_given("test", {}, {}));
 }

@@ -13,8 +13,8 @@ namespace rashpa::kernel::csr {
 
 void check(const Config& config) {
   if (!(config.capacity > 0 && config.capacity <= 1)) {
-    throw ConfigError(
-        fmt::format("kernel csr: capacity: {} is not a fraction of the pixels above 0 and up to 1", config.capacity));
+    throw ConfigError(fmt::format("kernel csr: capacity: {} is no fraction of the pixels; give one above 0 and up to 1",
+                                  config.capacity));
   }
 }
 

@@ -57,11 +57,11 @@ void check(const Config& config) {
   if (pixels == 0) throw ConfigError("jungfrau: the calibration has no pixels; set width and height");
   if (!std::isfinite(config.photon_energy_kev) || config.photon_energy_kev <= 0) {
     throw ConfigError(
-        fmt::format("jungfrau: photon_energy_kev is {}, must be a positive number", config.photon_energy_kev));
+        fmt::format("jungfrau: photon_energy_kev is {}; give a number above 0", config.photon_energy_kev));
   }
   const auto expect = [&](const char* name, std::size_t size, std::size_t planes) {
     if (size == planes * pixels) return;
-    throw ConfigError(fmt::format("jungfrau: {} has {} values, must have {} × {} × {} = {}", name, size, planes,
+    throw ConfigError(fmt::format("jungfrau: {} has {} values; give {} × {} × {} = {}", name, size, planes,
                                   calibration.height, calibration.width, planes * pixels));
   };
   expect("pedestal", calibration.pedestal.size(), 3);

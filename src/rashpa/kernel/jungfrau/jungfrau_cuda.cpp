@@ -20,7 +20,8 @@ constexpr std::uint32_t kLargestTile = 1U << 16U;  // kernels round the pixels u
 /// them.
 std::size_t padded_pixels(const Prepared& prepared) {
   if (prepared.pixels() > std::numeric_limits<std::uint32_t>::max() - kLargestTile) {
-    throw ConfigError(fmt::format("jungfrau: {} pixels are more than a CUDA device counts", prepared.pixels()));
+    throw ConfigError(fmt::format(
+        "jungfrau: {} pixels are more than a CUDA device counts; use smaller images, or unit cpu", prepared.pixels()));
   }
   return (prepared.pixels() + kGroup - 1) / kGroup * kGroup;
 }

@@ -178,13 +178,13 @@ TEST(Jungfrau, calibrations_of_wrong_size_are_refused_with_the_numbers) {
   Config config = simple(Output::photons);
   EXPECT_EQ(text_of(config), "accepted");
   config.calibration.gain.pop_back();
-  EXPECT_EQ(text_of(config), "jungfrau: gain has 191 values, must have 3 × 1 × 64 = 192");
+  EXPECT_EQ(text_of(config), "jungfrau: gain has 191 values; give 3 × 1 × 64 = 192");
   config = simple(Output::photons);
   config.calibration.mask.resize(63);
-  EXPECT_EQ(text_of(config), "jungfrau: mask has 63 values, must have 1 × 1 × 64 = 64");
+  EXPECT_EQ(text_of(config), "jungfrau: mask has 63 values; give 1 × 1 × 64 = 64");
   config = simple(Output::photons);
   config.photon_energy_kev = 0;
-  EXPECT_EQ(text_of(config), "jungfrau: photon_energy_kev is 0, must be a positive number");
+  EXPECT_EQ(text_of(config), "jungfrau: photon_energy_kev is 0; give a number above 0");
   EXPECT_EQ(text_of({}), "jungfrau: the calibration has no pixels; set width and height");
 }
 

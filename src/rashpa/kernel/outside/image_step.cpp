@@ -47,7 +47,7 @@ class Check {
  public:
   explicit Check(const Declaration& declaration) : origin_(declaration.origin) {}
   void that(bool good, const std::string& what) const {
-    if (!good) throw ConfigError(fmt::format("{}: what it declares is wrong: {}", origin_, what));
+    if (!good) throw ConfigError(fmt::format("{}: its declaration is wrong: {}; correct it", origin_, what));
   }
   void name(std::string_view what, const std::string& text) const {
     that(is_name(text),

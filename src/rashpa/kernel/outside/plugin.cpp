@@ -72,7 +72,7 @@ class Library {
       throw;
     } catch (...) {
       close();
-      throw ConfigError(fmt::format("{}: {} threw an exception", origin_, kSymbol));
+      throw ConfigError(fmt::format("{}: {} threw an exception; catch it there", origin_, kSymbol));
     }
   }
   ~Library() { close(); }
@@ -90,7 +90,7 @@ class Library {
   void refuse(const std::string& why) const { throw ConfigError(fmt::format("{}: {}", origin_, why)); }
   /// A description of before profiles ends where they begin.
   void read(const rashpa_plugin* plugin) {
-    if (plugin == nullptr) refuse(fmt::format("{} gives nothing", kSymbol));
+    if (plugin == nullptr) refuse(fmt::format("{} returns no description; return one", kSymbol));
     plugin_.abi = plugin->abi;
     plugin_.bytes = plugin->bytes;
     const bool known = plugin->bytes == sizeof(rashpa_plugin) || plugin->bytes == kBytesBeforeProfiles;
@@ -110,8 +110,9 @@ class Library {
           plugin_.bytes, sizeof(rashpa_plugin)));
     }
     const auto array = [&](const char* what, std::uint32_t count, const void* first) {
-      if (count > kMostOfAKind) refuse(fmt::format("declares {} {}, {} at most", count, what, kMostOfAKind));
-      if (count > 0 && first == nullptr) refuse(fmt::format("declares {} {} and has none", count, what));
+      if (count > kMostOfAKind) refuse(fmt::format("it declares {} {}; declare {} at most", count, what, kMostOfAKind));
+      if (count > 0 && first == nullptr)
+        refuse(fmt::format("it declares {} {} and has none; set their address", count, what));
     };
     array("parameters", plugin_.parameter_count, plugin_.parameters);
     array("scalars", plugin_.scalar_count, plugin_.scalars);
@@ -119,9 +120,10 @@ class Library {
     array("columns of a table", plugin_.table_column_count, plugin_.table_columns);
     array("arrays of a profile", plugin_.profile_array_count, plugin_.profile_arrays);
     array("axes of a profile", plugin_.profile_axis_count, plugin_.profile_axes);
-    if (plugin_.profile_axis_count > 2) refuse("what it declares is wrong: its profile needs one axis or two");
+    if (plugin_.profile_axis_count > 2)
+      refuse("its declaration is wrong: its profile has no axis, or more than two; declare one or two");
     const bool complete = plugin_.create != nullptr && plugin_.process != nullptr && plugin_.destroy != nullptr;
-    if (!complete) refuse("lacks one of the functions create, process, destroy");
+    if (!complete) refuse("it lacks one of the functions create, process, destroy; set all three");
   }
 
   std::string origin_;
@@ -150,8 +152,9 @@ Parameter parameter_of(const Library& library, const rashpa_plugin_parameter& on
   Parameter parameter{
       .name = text_of(one.name), .doc = text_of(one.doc), .least = bound_of(one.least), .most = bound_of(one.most)};
   if (one.kind >= kKinds.size()) {
-    throw ConfigError(fmt::format("{}: what it declares is wrong: parameter {} is of kind {}, which is none",
-                                  library.origin(), reason_of(one.name), one.kind));
+    throw ConfigError(
+        fmt::format("{}: its declaration is wrong: parameter {} is of an unknown kind {}; choose flag, integer or number",
+                    library.origin(), reason_of(one.name), one.kind));
   }
   parameter.kind = kKinds[one.kind];
   if (one.needed == 0) parameter.standard = value_of(parameter.kind, one.standard);
@@ -241,11 +244,13 @@ class Function final : public ImageFunction {
     try {
       state_ = library_->plugin().create(&plain_setup, why.data(), why.size());
     } catch (...) {
-      throw ConfigError(fmt::format("{}: create threw an exception", library_->origin()));
+      throw ConfigError(fmt::format("{}: create threw an exception; return a reason in its place", library_->origin()));
     }
     if (state_ == nullptr) {
       const std::string text = reason_of(why.data());
-      throw ConfigError(fmt::format("{}: {}", library_->origin(), text.empty() ? "create gives no state" : text));
+      throw ConfigError(
+          fmt::format("{}: {}", library_->origin(),
+                      text.empty() ? "create returned neither a state nor a reason; return one of them" : text));
     }
   }
   ~Function() override {

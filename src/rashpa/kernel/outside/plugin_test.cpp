@@ -185,7 +185,7 @@ TEST(Plugin, arrays_of_a_profile_may_have_capital_letters) {
 
 TEST(Plugin, parameters_are_checked_as_those_of_every_kernel) {
   const auto refused = [](const NamedValues& values) { return refusal([&] { step_of(values); }); };
-  EXPECT_EQ(refused({}), "kernel test_plugin: rows: is needed and not there");
+  EXPECT_EQ(refused({}), "kernel test_plugin: rows: it is needed and not there; give it");
   EXPECT_EQ(refused({{"rows", std::int64_t{0}}}), "kernel test_plugin: rows: 0 is not an integer from 1 up to 1000");
   EXPECT_EQ(refused({{"rows", 2.5}}), "kernel test_plugin: rows: 2.5 is not an integer from 1 up to 1000");
   EXPECT_EQ(refused({{"rows", std::int64_t{1}}, {"colour", true}}),
@@ -200,8 +200,9 @@ TEST(Plugin, what_cannot_be_made_for_the_images_says_why) {
     return refusal([] { run_of(*step_of({{"rows", std::int64_t{1}}})); });
   };
   EXPECT_EQ(refused("create_refuses"), "plugin test_plugin.so: images must be square");
-  EXPECT_EQ(refused("create_silent"), "plugin test_plugin.so: create gives no state");
-  EXPECT_EQ(refused("create_throws"), "plugin test_plugin.so: create threw an exception");
+  EXPECT_EQ(refused("create_silent"),
+            "plugin test_plugin.so: create returned neither a state nor a reason; return one of them");
+  EXPECT_EQ(refused("create_throws"), "plugin test_plugin.so: create threw an exception; return a reason in its place");
 }
 
 TEST(Plugin, files_that_are_none_are_refused) {
@@ -220,7 +221,7 @@ TEST(Plugin, what_it_declares_is_checked_before_it_is_used) {
   const std::vector<std::tuple<std::string, std::string>> cases{
       {"abi", "is made for version 7 of the interface, this program has version 1"},
       {"bytes", "says that its description has 8 bytes"},
-      {"describes_nothing", "rashpa_plugin_describe gives nothing"},
+      {"describes_nothing", "rashpa_plugin_describe returns no description"},
       {"describe_throws", "rashpa_plugin_describe threw an exception"},
       {"no_name", "its name must be a small letter"},
       {"bad_name", "its name must be a small letter"},
@@ -230,14 +231,14 @@ TEST(Plugin, what_it_declares_is_checked_before_it_is_used) {
       {"no_create", "lacks one of the functions"},
       {"no_process", "lacks one of the functions"},
       {"no_destroy", "lacks one of the functions"},
-      {"many_scalars", "declares 1073741824 scalars, 256 at most"},
+      {"many_scalars", "declares 1073741824 scalars; declare 256 at most"},
       {"null_scalars", "declares 1 scalars and has none"},
       {"null_reasons", "declares 2 reasons and has none"},
       {"null_reason", "the name of a reason must be"},
       {"same_reason", "the reason odd is there twice"},
       {"bad_column", "the name of a column must be"},
       {"bad_type", "column 9"},
-      {"bad_kind", "parameter factor is of kind 5, which is none"},
+      {"bad_kind", "parameter factor is of an unknown kind 5"},
       {"bad_bounds", "of parameter factor the least is more than the most"},
       {"bad_default", "default: factor: 1000 is not an integer from 1 up to 100"},
       {"same_parameter", "the parameter factor is there twice"},
@@ -246,8 +247,8 @@ TEST(Plugin, what_it_declares_is_checked_before_it_is_used) {
       {"rows_none", "its table needs an integer parameter"},
       {"makes_nothing", "it makes nothing"},
       {"integer_profile", "array square of its profile is not float64"},
-      {"no_axis", "its profile needs one axis or two"},
-      {"three_axes", "its profile needs one axis or two"},
+      {"no_axis", "its profile has no axis, or more than two"},
+      {"three_axes", "its profile has no axis, or more than two"},
       {"axis_is_array", "an array and an axis are both called count"},
       {"old_name", "csr is the name of a kernel of this program"}};
   for (const auto& [how, why] : cases) {

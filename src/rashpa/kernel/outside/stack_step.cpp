@@ -83,7 +83,9 @@ class Pass final : public cuda::DevicePass {
       const std::int64_t begin = now_ns();
       const bool good = function_->look(stack, 0, stream.get(), found_[0], why);
       host = now_ns() - begin;
-      if (!good) throw ConfigError(fmt::format("kernel {}: it fails with images of zeros: {}", name_, why));
+      if (!good)
+        throw ConfigError(fmt::format(
+            "kernel {}: it fails with images of zeros: {}; correct it for images without signal", name_, why));
       check(cudaStreamSynchronize(stream.get()), name_ + " with images of zeros");
       all = now_ns() - begin;
     }
@@ -131,8 +133,9 @@ std::shared_ptr<const Step> stack_step(Declaration declaration, MakeStackFunctio
   declaration.units = {"cuda"};
   check_outside(declaration);
   if (declaration.made(Port::Kind::table) != nullptr || declaration.made(Port::Kind::profile) != nullptr) {
-    throw ConfigError(fmt::format("{}: what works on a device makes columns and a verdict, neither tables nor profiles",
-                                  declaration.origin));
+    throw ConfigError(
+        fmt::format("{}: a function on a device makes neither tables nor profiles; declare columns and a verdict",
+                    declaration.origin));
   }
   return std::make_shared<StackStep>(std::move(declaration), std::move(make));
 }

@@ -74,8 +74,8 @@ class PeakFinder final : public Step, public Tabling {
   explicit PeakFinder(const Config& config) : config_(config) {
     sigma_clip::check(config, kOwner);
     if (config.connected > config.patch * config.patch) {
-      throw ConfigError(fmt::format("{}: connected: {} pixels, the square of patch {} has {}", kOwner, config.connected,
-                                    config.patch, config.patch * config.patch));
+      throw ConfigError(fmt::format("{}: connected: {0} pixels do not fit the square of patch {1}; give {2} or fewer",
+                                    kOwner, config.connected, config.patch, config.patch * config.patch));
     }
   }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }

@@ -163,8 +163,8 @@ std::optional<Peak> measure(const Seen& seen, const Panel& panel, std::span<cons
 
 void check(const Config& config) {
   if (config.min_pixels > config.max_pixels) {
-    throw ConfigError(
-        fmt::format("kernel peakfinder8: min_pixels: {} is above max_pixels {}", config.min_pixels, config.max_pixels));
+    throw ConfigError(fmt::format("kernel peakfinder8: min_pixels: {} is above max_pixels {}; lower it",
+                                  config.min_pixels, config.max_pixels));
   }
   if (config.max_radius != 0 && config.max_radius < config.min_radius) {
     throw ConfigError(fmt::format("kernel peakfinder8: max_radius: {} is below min_radius {}; 0 looks everywhere",

@@ -95,8 +95,10 @@ class PeakFinder final : public Step, public Tabling {
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
   [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat in) const override {
     if (config_.panel_width > shape.width || config_.panel_height > shape.height) {
-      throw ConfigError(fmt::format("kernel peakfinder8: panel_width, panel_height: {} × {}, the image has {} × {}",
-                                    config_.panel_width, config_.panel_height, shape.width, shape.height));
+      throw ConfigError(
+          fmt::format("kernel peakfinder8: panel_width, panel_height: a panel of {} × {} pixels is larger than the "
+                      "image of {} × {}; make it smaller",
+                      config_.panel_width, config_.panel_height, shape.width, shape.height));
     }
     static_cast<void>(rings_of(config_, shape));
     return in;

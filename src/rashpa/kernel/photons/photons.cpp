@@ -29,8 +29,8 @@ PixelFormat format_of(PixelType type, std::optional<Masked> masked, std::int64_t
 void check_threshold(const char* kernel, PixelFormat format, std::int32_t threshold) {
   const std::int64_t most = photon_range(format).most;
   if (threshold > most) {
-    throw ConfigError(fmt::format("kernel {}: threshold: {} is beyond what {} pixels hold, {} at most", kernel,
-                                  threshold, pixel_name(format.type), most));
+    throw ConfigError(fmt::format("kernel {}: threshold: {} is above the largest value of {} pixels; give {} or less",
+                                  kernel, threshold, pixel_name(format.type), most));
   }
 }
 

@@ -14,7 +14,8 @@ std::shared_ptr<const PixelGeometry> geometry_of(const Given& given, std::string
   const GivenArray* const radius = given.array("radius");
   if (radius == nullptr) {
     if (poni.empty() && geometry.empty()) return nullptr;
-    throw ConfigError(fmt::format("{}: {}: the file has not been read", owner, poni.empty() ? "geometry" : "poni"));
+    throw ConfigError(fmt::format("{}: {}: the file has not been read; give the array radius that is made from it",
+                                  owner, poni.empty() ? "geometry" : "poni"));
   }
   auto found = std::make_shared<PixelGeometry>();
   found->shape = {.width = static_cast<std::uint32_t>(radius->shape().at(1)),
@@ -23,12 +24,14 @@ std::shared_ptr<const PixelGeometry> geometry_of(const Given& given, std::string
   found->radius.assign(values.begin(), values.end());
   if (const GivenArray* const panels = given.array("panels")) {
     const auto ends = panels->as<std::uint32_t>();
-    if (ends.size() % 4 != 0) throw ConfigError(fmt::format("{}: panels: four numbers each", owner));
+    if (ends.size() % 4 != 0)
+      throw ConfigError(fmt::format("{}: panels: a panel has not four numbers; give its corners", owner));
     for (std::size_t i = 0; i < ends.size(); i += 4) {
       const Panel panel{ends[i], ends[i + 1], ends[i + 2], ends[i + 3]};
       if (panel.right > found->shape.width || panel.bottom > found->shape.height || panel.left >= panel.right ||
           panel.top >= panel.bottom) {
-        throw ConfigError(fmt::format("{}: panels: number {} is not in the image", owner, i / 4));
+        throw ConfigError(
+            fmt::format("{}: panels: panel {} is not inside the image; move it, or make it smaller", owner, i / 4));
       }
       found->panels.push_back(panel);
     }

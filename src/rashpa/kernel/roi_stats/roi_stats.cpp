@@ -51,11 +51,12 @@ NamedRegion region_of(std::string_view text) {
     const std::string_view number = cut(text, ',');
     const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), *value);
     if (failed != std::errc() || end != number.data() + number.size() || number.empty()) {
-      refuse(fmt::format("'{}' is not name=x,y,width,height", whole));
+      refuse(fmt::format("'{}' is no region; give name=x,y,width,height", whole));
     }
   }
-  if (!trimmed(text).empty()) refuse(fmt::format("'{}' has more than name=x,y,width,height", whole));
-  if (region.width == 0 || region.height == 0) refuse(fmt::format("{} has no pixels", region.name));
+  if (!trimmed(text).empty()) refuse(fmt::format("'{}' is no region; give name=x,y,width,height and no more", whole));
+  if (region.width == 0 || region.height == 0)
+    refuse(fmt::format("{} has no pixels; give a width and a height of 1 or more", region.name));
   return region;
 }
 
@@ -66,10 +67,12 @@ std::vector<NamedRegion> parse(const std::string& text) {
   for (std::string_view rest = text; !trimmed(rest).empty();) {
     regions.push_back(region_of(cut(rest, ';')));
     const auto twice = [&](const NamedRegion& one) { return one.name == regions.back().name; };
-    if (std::count_if(regions.begin(), regions.end(), twice) > 1) refuse(regions.back().name + " is there twice");
+    if (std::count_if(regions.begin(), regions.end(), twice) > 1)
+      refuse(regions.back().name + " is there twice; give each region its own name");
   }
   if (regions.empty()) refuse("there is none; write name=x,y,width,height, several with ; between them");
-  if (regions.size() > kMostRegions) refuse(fmt::format("{} regions, {} at most", regions.size(), kMostRegions));
+  if (regions.size() > kMostRegions)
+    refuse(fmt::format("there are {} regions; give {} or fewer", regions.size(), kMostRegions));
   return regions;
 }
 

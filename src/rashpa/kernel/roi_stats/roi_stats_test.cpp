@@ -73,15 +73,15 @@ TEST(RoiStats, regions_are_read_or_refused_in_words) {
             (std::vector<NamedRegion>{{"direct", 1, 2, 3, 4}, {"halo", 0, 0, 10, 10}}));
   const std::vector<std::pair<std::string, std::string>> wrong{
       {"", "there is none"},
-      {"a=1,2,3", "'a=1,2,3' is not name=x,y,width,height"},
-      {"a=1,2,3,4,5", "has more than"},
-      {"a=1,2,3,-4", "is not name"},
-      {"a=1,2,99999999999,4", "is not name"},
+      {"a=1,2,3", "'a=1,2,3' is no region; give name=x,y,width,height"},
+      {"a=1,2,3,4,5", "and no more"},
+      {"a=1,2,3,-4", "is no region"},
+      {"a=1,2,99999999999,4", "is no region"},
       {"A=1,2,3,4", "does not begin with a name"},
       {"1,2,3,4", "does not begin with a name"},
       {"a=1,2,0,4", "a has no pixels"},
       {"a=1,2,3,4;a=1,2,3,4", "a is there twice"},
-      {"a=1,1,1,1;b=1,1,1,1;c=1,1,1,1;d=1,1,1,1;e=1,1,1,1;f=1,1,1,1;g=1,1,1,1;h=1,1,1,1;i=1,1,1,1", "8 at most"}};
+      {"a=1,1,1,1;b=1,1,1,1;c=1,1,1,1;d=1,1,1,1;e=1,1,1,1;f=1,1,1,1;g=1,1,1,1;h=1,1,1,1;i=1,1,1,1", "8 or fewer"}};
   for (const auto& [text, why] : wrong) {
     try {
       parse(text);

@@ -119,8 +119,9 @@ class RoiStats final : public Step {
       if (std::uint64_t{one.x} + one.width <= shape.width && std::uint64_t{one.y} + one.height <= shape.height)
         continue;
       throw ConfigError(
-          fmt::format("kernel roi_stats: regions: {}={},{},{},{} reaches beyond the image of {} × {} pixels", one.name,
-                      one.x, one.y, one.width, one.height, shape.width, shape.height));
+          fmt::format("kernel roi_stats: regions: {}={},{},{},{} reaches beyond the image of {} × {} pixels; make it "
+                      "smaller, or move it",
+                      one.name, one.x, one.y, one.width, one.height, shape.width, shape.height));
     }
     return in;
   }

@@ -93,7 +93,7 @@ std::vector<std::uint16_t> panels_of(const Config& config, const Shape& shape, c
   const std::vector<Panel>& panels = config.geometry_read->panels;
   if (panels.empty()) return {};
   if (panels.size() >= std::numeric_limits<std::uint16_t>::max()) {
-    throw ConfigError(fmt::format("{}: geometry: has {} panels, {} at most", owner, panels.size(),
+    throw ConfigError(fmt::format("{}: geometry: the file has {} panels; give one of {} or fewer", owner, panels.size(),
                                   std::numeric_limits<std::uint16_t>::max() - 1));
   }
   std::vector<std::uint16_t> panel_of(shape.pixels());

@@ -369,7 +369,8 @@ TEST(SigmaClip, what_finds_nothing_is_refused) {
   EXPECT_THAT(refusal(find), testing::HasSubstr("kernel peakfinder: max_radius: 4 is below min_radius 5"));
   find = settings<peakfinder::Config>();
   find.connected = 26;
-  EXPECT_THAT(refusal(find), testing::HasSubstr("connected: 26 pixels, the square of patch 5 has 25"));
+  EXPECT_THAT(refusal(find),
+              testing::HasSubstr("connected: 26 pixels do not fit the square of patch 5; give 25 or fewer"));
 }
 
 }  // namespace

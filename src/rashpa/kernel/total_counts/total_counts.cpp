@@ -13,8 +13,9 @@ namespace rashpa::kernel::total_counts {
 
 void check(const Config& config) {
   if (config.min_counts > config.max_counts) {
-    throw ConfigError(fmt::format("kernel total_counts: min_counts: {} is above max_counts {}, no image would be kept",
-                                  config.min_counts, config.max_counts));
+    throw ConfigError(
+        fmt::format("kernel total_counts: min_counts: {} is above max_counts {}, and no image is kept; lower it",
+                    config.min_counts, config.max_counts));
   }
 }
 

@@ -21,10 +21,10 @@ void mask(std::byte* out, std::size_t bytes) noexcept { std::memset(out, 0xFF, b
 void check(const Config& config) {
   if (config.module_width == 0 || config.module_width % 8 != 0) {
     throw ConfigError(
-        fmt::format("kernel unpack: module_width: {} pixels; it is a multiple of 8", config.module_width));
+        fmt::format("kernel unpack: module_width: {} is no multiple of 8; give one, above 0", config.module_width));
   }
   if (config.module_height == 0 || config.modules_across == 0 || config.modules_down == 0) {
-    throw ConfigError("kernel unpack: module_height, modules_across and modules_down are at least 1");
+    throw ConfigError("kernel unpack: module_height, modules_across or modules_down is 0; give 1 or more");
   }
 }
 

@@ -105,13 +105,13 @@ class Compiler {
  public:
   Compiler(std::string_view text, std::optional<std::span<const Column>> columns) : text_(text), columns_(columns) {
     if (text.empty()) fail("it is empty; write a condition, as n_peaks >= 15");
-    if (text.size() > kMostText) fail(fmt::format("{} characters, {} at most", text.size(), kMostText));
+    if (text.size() > kMostText) fail(fmt::format("it has {} characters; write {} or fewer", text.size(), kMostText));
     next();
   }
   std::vector<Operation> all() {
     condition(either(0), "the rule");
     if (token_.kind != Token::Kind::end) {
-      fail(fmt::format("{} where the rule should end or go on with and, or", shown()));
+      fail(fmt::format("{} where the rule should end; end it, or go on with and, or", shown()));
     }
     if (!names_column_) fail("it names no column; compare a column with a number, as n_peaks >= 15");
     emit(Code::end);
@@ -152,7 +152,8 @@ class Compiler {
       const auto [stop, code] = std::from_chars(text_.data() + at_, end, value);
       at_ = static_cast<std::size_t>(stop - text_.data());
       if (code != std::errc{} || (stop != end && (is_letter(*stop) || *stop == '.'))) {
-        fail(fmt::format("what begins with \"{}\" is no number", text_.substr(first, at_ - first + 1)));
+        fail(fmt::format("the text from \"{}\" on is no number; write one such as 15 or 0.5",
+                         text_.substr(first, at_ - first + 1)));
       }
       return made(Token::Kind::number, value);
     }
@@ -184,15 +185,16 @@ class Compiler {
 
   void number(const Value& value, std::string_view beside) const {
     if (value.type == Type::number) return;
-    fail(fmt::format("\"{}\" is a condition, and {} needs a number there", value.text, beside));
+    fail(fmt::format("\"{}\" is a condition, and {} needs a number; write one there", value.text, beside));
   }
   void condition(const Value& value, std::string_view beside) const {
     if (value.type == Type::condition) return;
-    fail(fmt::format("\"{}\" is a number, and {} needs a condition there, as n_peaks >= 15", value.text, beside));
+    fail(fmt::format("\"{}\" is a number, and {} needs a condition; write one there, as n_peaks >= 15", value.text,
+                     beside));
   }
 
   Value either(std::size_t depth) {
-    if (depth > kMostDepth) fail(fmt::format("it is deeper than {} parentheses", kMostDepth));
+    if (depth > kMostDepth) fail(fmt::format("it is deeper than {} parentheses; write fewer", kMostDepth));
     const std::size_t first = begin_;
     Value left = both(depth);
     while (accept("or")) {
@@ -268,8 +270,8 @@ class Compiler {
       known = always(mirrored(code), bounds_of(column->type), *left.constant);
     }
     if (!known) return;
-    fail(fmt::format("\"{}\" is always {}: {} is {}, {}", text, *known ? "true" : "false", column->name,
-                     name_of(column->type), range_of(column->type)));
+    fail(fmt::format("\"{}\" is always {}: {} is {}, {}; compare it with a value in this range", text,
+                     *known ? "true" : "false", column->name, name_of(column->type), range_of(column->type)));
   }
   Value sum(std::size_t depth) {
     const std::size_t first = begin_;
@@ -316,7 +318,7 @@ class Compiler {
     const Token token = token_;
     if (accept("(")) {
       Value value = either(depth + 1);
-      if (!accept(")")) fail(fmt::format("{} where ) is missing", shown()));
+      if (!accept(")")) fail(fmt::format("{} where ) is missing; close the parenthesis", shown()));
       return value;
     }
     if (token.kind == Token::Kind::number) {
@@ -329,7 +331,7 @@ class Compiler {
       names_column_ = true;
       return {Type::number, token.text, column_named(token.text)};
     }
-    fail(fmt::format("{} where a column or a number is missing", shown()));
+    fail(fmt::format("{} where a column or a number is missing; write one", shown()));
   }
   const Column* column_named(std::string_view name) {
     if (!columns_) return nullptr;

@@ -63,7 +63,8 @@ void check(const Config& config) {
   if (name.empty() || name.size() > kMostName || !lower(name.front()) ||
       !std::all_of(name.begin(), name.end(), allowed) || name == VetoReasons::kFirst[0]) {
     throw ConfigError(
-        fmt::format("kernel veto: reason: a small letter and then small letters, digits or _, at most "
+        fmt::format("kernel veto: reason: the name is not allowed; give a small letter and then small letters, digits "
+                    "or _, at most "
                     "{}, and not none",
                     kMostName));
   }

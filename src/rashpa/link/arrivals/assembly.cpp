@@ -39,21 +39,23 @@ void check(const ReceiverDtp& dtp, std::uint64_t line_bytes, std::uint64_t recor
   const auto refuse = [&](const std::string& what) {
     throw ConfigError(fmt::format("link: DTP {}: {}", dtp.id, what));
   };
-  if (dtp.id > kLargestDtpId) refuse(fmt::format("the id must be 0 … {}", kLargestDtpId));
-  if (p.slots == 0 || p.lines == 0 || p.line_bytes == 0) refuse("slots, lines and line_bytes must not be 0");
+  if (dtp.id > kLargestDtpId) refuse(fmt::format("the id is too large; give one of 0 … {}", kLargestDtpId));
+  if (p.slots == 0 || p.lines == 0 || p.line_bytes == 0) refuse("slots, lines or line_bytes is 0; give 1 or more");
   if (p.lines > 1 && p.pitch < p.line_bytes) {
-    refuse(fmt::format("pitch {} is less than a line of {} bytes", p.pitch, p.line_bytes));
+    refuse(fmt::format("pitch {} is less than a line of {} bytes; give as many bytes or more", p.pitch, p.line_bytes));
   }
   const std::uint64_t last_line = bounded(p.lines - 1, p.pitch, p.line_bytes);
   const std::uint64_t in_slot = bounded(1, p.first_line_offset, last_line);
-  if (in_slot > p.slot_bytes) refuse(fmt::format("its lines end at byte {} of a slot of {}", in_slot, p.slot_bytes));
+  if (in_slot > p.slot_bytes)
+    refuse(fmt::format("its lines end at byte {} of a slot of {}; make the slot larger", in_slot, p.slot_bytes));
   if (bounded(p.slots, p.slot_bytes, p.pixels_offset) > line_bytes) {
-    refuse(fmt::format("{} slots of {} bytes from {} do not fit the region of {} bytes", p.slots, p.slot_bytes,
-                       p.pixels_offset, line_bytes));
+    refuse(fmt::format("{} slots of {} bytes from {} do not fit the region of {} bytes; use fewer slots", p.slots,
+                       p.slot_bytes, p.pixels_offset, line_bytes));
   }
   if (bounded(p.slots + 1ULL, FrameRecord::kBytes, p.records_offset) > record_bytes) {
-    refuse(fmt::format("{} records and one of skipped images from {} do not fit the region of {} bytes", p.slots,
-                       p.records_offset, record_bytes));
+    refuse(
+        fmt::format("{} records and one of skipped images from {} do not fit the region of {} bytes; use fewer slots",
+                    p.slots, p.records_offset, record_bytes));
   }
 }
 
@@ -76,8 +78,9 @@ Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit uni
   if (placement_.lines == 1) placement_.pitch = placement_.line_bytes;  // one line has no pitch
   images_.resize(placement_.slots);
   if (unit_ == 0 || finest_ == 0 || unit_ % finest_ != 0 || placement_.line_bytes % unit_ != 0) {
-    throw ConfigError(fmt::format("link: DTP {}: a unit of {} bytes does not divide a line of {} bytes", dtp.id, unit_,
-                                  placement_.line_bytes));
+    throw ConfigError(fmt::format(
+        "link: DTP {}: a unit of {} bytes does not divide a line of {} bytes; choose another pmtu, or another width",
+        dtp.id, unit_, placement_.line_bytes));
   }
   for (Image& image : images_) {
     image.map = LineMap(placement_.lines, placement_.line_bytes / unit_, placement_.line_bytes / finest_);

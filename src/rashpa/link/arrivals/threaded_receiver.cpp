@@ -16,7 +16,7 @@ void place_receiver_thread(std::string_view link, std::uint32_t number, int firs
 ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues,
                                    std::uint32_t together)
     : link_(link), together_(together) {
-  if (dtps == 0) throw ConfigError(fmt::format("{}: a receiver needs at least one DTP", link));
+  if (dtps == 0) throw ConfigError(fmt::format("{}: the receiver has no DTP; give it at least one", link));
   if (threads == 0 || threads > dtps) {
     throw ConfigError(fmt::format("{}: {} threads for {} DTPs; use 1 … {}", link, threads, dtps, dtps));
   }
@@ -26,14 +26,16 @@ ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std:
 }
 
 void ThreadedReceiver::check_senders(std::size_t senders) const {
-  if (!running_.empty()) throw StateError(fmt::format("{}: connect() comes before start()", link_));
+  if (!running_.empty())
+    throw StateError(fmt::format("{}: the receiver is already started; call connect() before start()", link_));
   if (senders != told_.size()) {
-    throw ConfigError(fmt::format("{}: {} sources for {} DTPs", link_, senders, told_.size()));
+    throw ConfigError(
+        fmt::format("{}: there are {} sources for {} DTPs; give one for each DTP", link_, senders, told_.size()));
   }
 }
 
 void ThreadedReceiver::start() {
-  if (!running_.empty()) throw StateError(fmt::format("{}: the receiver is already started", link_));
+  if (!running_.empty()) throw StateError(fmt::format("{}: the receiver is already started; call start() once", link_));
   stop_ = false;
   for (LinkThread* thread : threads_) {
     running_.emplace_back([this, thread] { thread->run(stop_); });

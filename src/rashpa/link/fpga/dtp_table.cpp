@@ -49,20 +49,22 @@ void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const Fr
   if (to.line_bytes != region.width * frames.pixel_bytes || to.lines != region.height) {
     throw ConfigError(fmt::format(
         "fpga: DTP {}: a region of {} x {} pixels of {} bytes does not match its placement of {} lines of {} "
-        "bytes",
+        "bytes; give both the same size",
         dtp.id, region.width, region.height, frames.pixel_bytes, to.lines, to.line_bytes));
   }
   if (to.line_bytes == 0 || to.lines == 0 || to.slots == 0 || frames.frames == 0) {
-    throw ConfigError(fmt::format("fpga: DTP {}: lines, their bytes, slots and frames must not be 0", dtp.id));
+    throw ConfigError(
+        fmt::format("fpga: DTP {}: lines, their bytes, slots or frames is 0; give 1 or more of each", dtp.id));
   }
   if (frames.address % 64 != 0 || frames.stride % 64 != 0) {
     throw ConfigError(
-        fmt::format("fpga: DTP {}: frames in card memory begin at multiples of 64 bytes, not at {} + n * {}", dtp.id,
-                    frames.address, frames.stride));
+        fmt::format("fpga: DTP {}: frames begin at {} + n * {} in card memory; place them at multiples of 64 bytes",
+                    dtp.id, frames.address, frames.stride));
   }
   if (frames.address + frames.stride * frames.frames > kMemory) {
-    throw ConfigError(fmt::format("fpga: DTP {}: {} frames of {} bytes do not fit into card memory", dtp.id,
-                                  frames.frames, frames.stride));
+    throw ConfigError(
+        fmt::format("fpga: DTP {}: {} frames of {} bytes do not fit into card memory; use fewer or smaller frames",
+                    dtp.id, frames.frames, frames.stride));
   }
   table.mtu_path_mtu = packets.pmtu;
   table.mtu_first_middle_last = packets.packetisation == Packetisation::first_middle_last;

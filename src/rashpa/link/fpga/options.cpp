@@ -30,7 +30,8 @@ std::array<std::uint8_t, 6> mac_of(const char* key, const std::string& text) {
     const auto [end, code] = std::from_chars(at, at + 2, bytes[i], kHexadecimal);
     good = code == std::errc{} && end == at + 2 && (i + 1 == bytes.size() || *end == ':');
   }
-  if (!good) throw ConfigError(fmt::format("fpga: {} '{}' is no MAC address such as 02:00:00:00:00:01", key, text));
+  if (!good)
+    throw ConfigError(fmt::format("fpga: {} '{}' is no MAC address; give one such as 02:00:00:00:00:01", key, text));
   return bytes;
 }
 

@@ -48,7 +48,8 @@ PacketFaults::PacketFaults(const FaultConfig& config, std::uint32_t dtp, std::ui
         "or use link roce on the source side");
   }
   if (images == 0 || payload_bytes == 0) {
-    throw ConfigError("fpga: fault injection needs the number of images and the payload bytes of one");
+    throw ConfigError(
+        "fpga: fault injection has no images, or images without bytes; give the number of images and the bytes of one");
   }
   faults_.reserve(card::registers::faults::kCount);
 }

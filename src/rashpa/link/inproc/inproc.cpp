@@ -142,7 +142,7 @@ class InprocReceiver::Impl {
   Impl(std::span<std::byte> region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell,
        Flow flow)
       : region_(region), flow_(flow), output_(queues, bell) {
-    if (dtps.empty()) throw ConfigError("inproc: a receiver needs at least one DTP");
+    if (dtps.empty()) throw ConfigError("inproc: the receiver has no DTP; give it at least one");
     for (std::uint32_t d = 0; d < dtps.size(); ++d) {
       channels_.push_back(std::make_unique<Channel>(dtps[d], d, region, flow, counters_));
       channels_.back()->work = &work_;
@@ -218,9 +218,11 @@ std::vector<Endpoint> InprocReceiver::endpoints() const {
 }
 
 void InprocReceiver::connect(std::span<const Endpoint> senders) {
-  if (impl_->thread_.joinable()) throw StateError("inproc: connect() comes before start()");
+  if (impl_->thread_.joinable())
+    throw StateError("inproc: the receiver is already started; call connect() before start()");
   if (senders.size() != impl_->channels_.size()) {
-    throw ConfigError(fmt::format("inproc: {} sources for {} DTPs", senders.size(), impl_->channels_.size()));
+    throw ConfigError(fmt::format("inproc: there are {} sources for {} DTPs; give one for each DTP", senders.size(),
+                                  impl_->channels_.size()));
   }
 }
 
@@ -229,7 +231,7 @@ std::unique_ptr<Sender> InprocReceiver::make_sender(std::uint32_t dtp) {
 }
 
 void InprocReceiver::start() {
-  if (impl_->thread_.joinable()) throw StateError("inproc: the receiver is already started");
+  if (impl_->thread_.joinable()) throw StateError("inproc: the receiver is already started; call start() once");
   impl_->stop_ = false;
   impl_->thread_ = std::jthread([this] { impl_->run(); });
 }

@@ -75,9 +75,10 @@ RemoteMemory::RemoteMemory(const Endpoint& endpoint)
   const auto refuse = [&](const std::string& what) {
     throw ConfigError(fmt::format("pcie: {} {}", endpoint.address, what));
   };
-  if (control_.size() < sizeof(Header)) refuse("is no receiver's control block");
+  constexpr auto kNone = "is no receiver's control block; give the address that a receiver has published";
+  if (control_.size() < sizeof(Header)) refuse(kNone);
   std::memcpy(&header_, control_.data(), sizeof header_);
-  if (header_.magic != kMagic) refuse("is no receiver's control block");
+  if (header_.magic != kMagic) refuse(kNone);
   if (header_.version != kVersion) {
     refuse(fmt::format("has version {} of the control block, this is {}; run the same rashpa on both sides",
                        header_.version, kVersion));
@@ -85,13 +86,14 @@ RemoteMemory::RemoteMemory(const Endpoint& endpoint)
   if (header_.key != endpoint.rkey) refuse("belongs to another run (wrong key); configure both sides anew");
   if (header_.dtps == 0 || header_.dtps > kMostDtps || header_.threads == 0 || header_.threads > header_.dtps ||
       block_bytes(header_.dtps, header_.threads) > control_.size()) {
-    refuse(fmt::format("says {} DTPs and {} threads in {} bytes, which cannot be", header_.dtps, header_.threads,
-                       control_.size()));
+    refuse(fmt::format("says {} DTPs and {} threads in {} bytes, which is not possible; start the receiver again",
+                       header_.dtps, header_.threads, control_.size()));
   }
   const int process = memory::parse_shared_path(endpoint.address).first;
   region_ = memory::Buffer::open_shared(memory::shared_path(process, static_cast<int>(header_.region_file)));
   if (header_.region_bytes == 0 || header_.region_bytes > region_.size()) {
-    refuse(fmt::format("says {} bytes of RASHPA buffer, but there are {}", header_.region_bytes, region_.size()));
+    refuse(fmt::format("says {} bytes of RASHPA buffer, and there are {}; start the receiver again",
+                       header_.region_bytes, region_.size()));
   }
   if (header_.lines_bytes != 0) {
     // In this process the address itself is good, and a handle could not be opened.

@@ -12,7 +12,7 @@ namespace {
 
 std::uint32_t checked(std::size_t dtps) {
   if (dtps <= kMostDtps) return static_cast<std::uint32_t>(dtps);
-  throw ConfigError(fmt::format("pcie: a receiver has 1 … {} DTPs, not {}", kMostDtps, dtps));
+  throw ConfigError(fmt::format("pcie: the receiver has {} DTPs; give it 1 … {}", dtps, kMostDtps));
 }
 
 const ReceiverMemory& checked(const ReceiverConfig& config, const ReceiverMemory& memory) {
@@ -83,8 +83,9 @@ void PcieReceiver::connect(std::span<const Endpoint> senders) {
   for (std::uint32_t d = 0; d < senders.size(); ++d) {
     const Endpoint own = impl_->control.endpoint(d);
     if (senders[d].address != own.address || senders[d].qpn != own.qpn || senders[d].rkey != own.rkey) {
-      throw ConfigError(fmt::format("pcie: source {} writes to DTP {} of {}, not to DTP {} of this receiver, {}", d,
-                                    senders[d].qpn, senders[d].address, d, own.address));
+      throw ConfigError(fmt::format(
+          "pcie: source {} writes to DTP {} of {}, and not to DTP {} of this receiver, {}; configure both sides anew",
+          d, senders[d].qpn, senders[d].address, d, own.address));
     }
   }
 }

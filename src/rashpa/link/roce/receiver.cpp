@@ -25,7 +25,8 @@ RoceReceiver::RoceReceiver(const ReceiverConfig& config, const ReceiverMemory& m
   check(config.options);
   const std::span<std::byte> region = host_block("roce", memory);
   if (config.port != 0 && config.port + config.threads > 65536) {
-    throw ConfigError(fmt::format("roce: {} threads from port {} go beyond 65535", config.threads, config.port));
+    throw ConfigError(fmt::format("roce: {} threads from port {} go beyond port 65535; choose a lower port, or 0",
+                                  config.threads, config.port));
   }
   impl_->rkey = wire::random_key();
   impl_->base_qpn = wire::random_qpn();

@@ -32,8 +32,8 @@ SenderConfig prepared(SenderConfig config) {
     window = std::min(window, std::max<std::uint64_t>(config.destination.window_bytes, 2ULL * config.options.pmtu));
   }
   if (window != 0 && window < config.options.pmtu) {
-    throw ConfigError(
-        fmt::format("roce: a window of {} bytes is less than one packet of {}", window, config.options.pmtu));
+    throw ConfigError(fmt::format("roce: a window of {} bytes is less than one packet of {}; set a larger window_bytes",
+                                  window, config.options.pmtu));
   }
   return config;
 }

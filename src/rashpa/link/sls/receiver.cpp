@@ -24,7 +24,8 @@ std::uint32_t tiles_of_a_port(const Options& options, const std::vector<Receiver
   }
   const std::uint32_t tiles = tiles_of(shape_of(options, 0), first.line_bytes, first.lines).count();
   if (dtps.size() % tiles != 0) {
-    throw ConfigError(fmt::format("sls: {} DTPs are no whole ports of {} each", dtps.size(), tiles));
+    throw ConfigError(fmt::format(
+        "sls: {} DTPs are no whole number of ports of {} each; configure all parts of each port", dtps.size(), tiles));
   }
   return tiles;
 }
@@ -56,7 +57,8 @@ SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& mem
     throw ConfigError(fmt::format("sls: {} threads for {} ports; use 1 … {}", config.threads, ports, ports));
   }
   if (config.port != 0 && config.port + ports > 65536) {
-    throw ConfigError(fmt::format("sls: {} ports from {} go beyond 65535", ports, config.port));
+    throw ConfigError(
+        fmt::format("sls: {} ports from {} go beyond port 65535; choose a lower port, or 0", ports, config.port));
   }
   impl_->tiles = tiles;
   for (std::uint32_t t = 0; t < config.threads; ++t) impl_->counters.push_back(std::make_unique<PortCounters>());

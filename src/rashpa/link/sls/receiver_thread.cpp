@@ -42,7 +42,8 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
     if (epoll_ctl(sockets_, EPOLL_CTL_ADD, port->socket.fd(), &event) == 0) continue;
     const int code = errno;
     ::close(sockets_);
-    throw ResourceError(fmt::format("sls: epoll: {}", errno_text(code)));
+    throw ResourceError(
+        fmt::format("sls: epoll: {}; check the limit of watched files (fs.epoll.max_user_watches)", errno_text(code)));
   }
 }
 

@@ -113,7 +113,8 @@ bool Device::find_gid(const std::array<std::uint8_t, 16>& gid, std::string& seen
 void Device::read_port() {
   ibv_port_attr attributes{};
   if (const int code = calls_.query_port(context_, port_, &attributes); code != 0) {
-    throw ResourceError(fmt::format("verbs: {} port {} cannot be asked: {}", name_, port_, errno_text(code)));
+    throw ResourceError(fmt::format("verbs: the attributes of {} port {} cannot be read: {}; check it with ibv_devinfo",
+                                    name_, port_, errno_text(code)));
   }
   if (attributes.state != IBV_PORT_ACTIVE) {
     throw ResourceError(
@@ -124,7 +125,8 @@ void Device::read_port() {
   }
   ibv_device_attr device{};
   if (const int code = calls_.query_device(context_, &device); code != 0) {
-    throw ResourceError(fmt::format("verbs: {} cannot be asked: {}", name_, errno_text(code)));
+    throw ResourceError(fmt::format("verbs: the attributes of {} cannot be read: {}; check it with ibv_devinfo", name_,
+                                    errno_text(code)));
   }
   mtu_ = 128U << static_cast<unsigned>(attributes.active_mtu);  // IBV_MTU_256 is 1
   largest_message_ = attributes.max_msg_sz;

@@ -42,8 +42,8 @@ void check(const Options& options) {
   check_pmtu("verbs", options.pmtu);
   if (options.transport == Transport::ud) throw ConfigError("verbs: transport ud has no RDMA WRITE; use uc or rc");
   if (options.signal_every == 0 || options.send_depth < 2 * options.signal_every) {
-    throw ConfigError(fmt::format("verbs: send_depth {} must hold two of signal_every {} or more", options.send_depth,
-                                  options.signal_every));
+    throw ConfigError(fmt::format("verbs: send_depth {} is less than twice signal_every {}; make it larger",
+                                  options.send_depth, options.signal_every));
   }
 }
 

@@ -33,7 +33,9 @@ CompletionQueue::CompletionQueue(std::shared_ptr<Device> device, std::uint32_t e
   if (channel == Channel::events) {
     channel_ = calls.create_comp_channel(device_->context());
     if (channel_ == nullptr) {
-      throw ResourceError(fmt::format("verbs: {}: no completion channel: {}", device_->name(), errno_text(errno)));
+      throw ResourceError(
+          fmt::format("verbs: {} has no completion channel left: {}; check the limits of its driver and of open files",
+                      device_->name(), errno_text(errno)));
     }
   }
   queue_ = calls.create_cq(device_->context(), static_cast<int>(entries), nullptr, channel_, 0);

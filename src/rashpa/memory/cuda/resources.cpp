@@ -15,8 +15,8 @@ namespace rashpa::memory::cuda {
 void check(cudaError_t code, const std::string& what) {
   if (code == cudaSuccess) return;
   cudaGetLastError();  // or the next launch would seem to have failed
-  const char* advice =
-      code == cudaErrorMemoryAllocation ? "; use fewer slots, a smaller stack or a smaller region" : "";
+  const char* advice = code == cudaErrorMemoryAllocation ? "; use fewer slots, a smaller stack or a smaller region"
+                                                         : "; check the device with nvidia-smi";
   throw ResourceError(
       fmt::format("cuda: {}: {} ({}){}", what, cudaGetErrorString(code), cudaGetErrorName(code), advice));
 }

@@ -86,7 +86,8 @@ std::string error_text(cl_int code) {
 }
 
 void check(cl_int code, std::string_view what) {
-  if (code != CL_SUCCESS) throw ResourceError(fmt::format("opencl: {}: {}", what, error_text(code)));
+  if (code != CL_SUCCESS)
+    throw ResourceError(fmt::format("opencl: {}: {}; check the device with clinfo", what, error_text(code)));
 }
 
 }  // namespace rashpa::memory::opencl

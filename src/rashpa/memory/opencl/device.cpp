@@ -237,8 +237,9 @@ Program::Program(const Device& device, const std::string& name, const std::vecto
   api().get_build_info(program_.get(), id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &bytes);
   std::string said(bytes, '\0');
   api().get_build_info(program_.get(), id, CL_PROGRAM_BUILD_LOG, bytes, said.data(), nullptr);
-  throw ResourceError(fmt::format("opencl: {} does not compile for {} ({}): {}", name, device.info().name,
-                                  error_text(code), without_padding(said)));
+  throw ResourceError(
+      fmt::format("opencl: {} does not compile for {} ({}): {}; update its driver, or choose another device", name,
+                  device.info().name, error_text(code), without_padding(said)));
 }
 
 Kernel::Kernel(const Program& program, const char* name) {

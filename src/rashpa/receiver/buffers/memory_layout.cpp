@@ -46,37 +46,42 @@ void check_places(const BufferConfig& buffer, LayoutFaults& faults) {
   for (std::size_t i = 0; i < buffer.dtps.size(); ++i) {
     const DtpConfig& dtp = buffer.dtps[i];
     faults.add(!inside({dtp.x, dtp.y, dtp.width, dtp.height}, buffer.width, buffer.height),
-               "buffer '{}': DTP {} at x={} y={} with {} x {} pixels is not inside the image of {} x {}", buffer.name,
-               dtp.id, dtp.x, dtp.y, dtp.width, dtp.height, buffer.width, buffer.height);
+               "buffer '{}': DTP {} at x={} y={} with {} x {} pixels is not inside the image of {} x {}; move it, or "
+               "make the image larger",
+               buffer.name, dtp.id, dtp.x, dtp.y, dtp.width, dtp.height, buffer.width, buffer.height);
     for (std::size_t other = 0; other < i; ++other) {
-      faults.add(overlap(dtp, buffer.dtps[other]), "buffer '{}': DTPs {} and {} overlap in the image", buffer.name,
+      faults.add(overlap(dtp, buffer.dtps[other]),
+                 "buffer '{}': DTPs {} and {} overlap in the image; place them beside each other", buffer.name,
                  buffer.dtps[other].id, dtp.id);
     }
   }
 }
 
 void check(const BufferConfig& buffer, std::set<std::uint32_t>& ids, LayoutFaults& faults) {
-  faults.add(buffer.width == 0 || buffer.height == 0, "buffer '{}': an image of {} x {} pixels has no pixel",
+  faults.add(buffer.width == 0 || buffer.height == 0,
+             "buffer '{}': an image of {} x {} pixels has no pixel; give a width and a height of 1 or more",
              buffer.name, buffer.width, buffer.height);
   faults.add(buffer.stack == 0 || buffer.slots < 2 * buffer.stack || buffer.slots % buffer.stack != 0,
              "buffer '{}': slots = {} must be a multiple of stack = {} and hold at least two stacks; try slots = {}",
              buffer.name, buffer.slots, buffer.stack, 4 * std::max(buffer.stack, 1U));
-  faults.add(buffer.images == 0, "buffer '{}': its time slice holds no image of the run", buffer.name);
-  faults.add(buffer.deadline_ms == 0, "buffer '{}': deadline_ms must be above 0", buffer.name);
-  faults.add(buffer.sinks.empty(), "buffer '{}': give it a sink, kind = \"null\" if nothing is to be kept",
+  faults.add(buffer.images == 0,
+             "buffer '{}': its time slice holds no image of the run; make the run longer, or phase smaller",
              buffer.name);
-  faults.add(buffer.dtps.empty(), "buffer '{}': no DTP writes into it", buffer.name);
+  faults.add(buffer.deadline_ms == 0, "buffer '{}': deadline_ms is 0; give 1 or more", buffer.name);
+  faults.add(buffer.sinks.empty(), "buffer '{}': it has no sink; give it one, kind = \"null\" to keep nothing",
+             buffer.name);
+  faults.add(buffer.dtps.empty(), "buffer '{}': no DTP writes into it; connect one", buffer.name);
   check_places(buffer, faults);
   for (const DtpConfig& dtp : buffer.dtps) {
-    faults.add(dtp.id > kLargestDtpId || !ids.insert(dtp.id).second, "buffer '{}': DTP id {} is used twice or above {}",
-               buffer.name, dtp.id, kLargestDtpId);
+    faults.add(dtp.id > kLargestDtpId || !ids.insert(dtp.id).second,
+               "buffer '{}': DTP id {} is used twice or above {}; give another id", buffer.name, dtp.id, kLargestDtpId);
   }
 }
 
 }  // namespace
 
 MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images) {
-  if (buffers.empty()) throw ConfigError("receiver: no buffer is configured");
+  if (buffers.empty()) throw ConfigError("receiver: no buffer is configured; give it at least one");
   MemoryLayout layout;
   LayoutFaults faults;
   std::set<std::uint32_t> ids;

@@ -36,7 +36,7 @@ TEST(NamedSink, what_is_wrong_is_said_with_sink_and_key) {
   EXPECT_EQ(refusal("memory", {{"queue", std::int64_t{0}}}), "sink: queue: 0 is not an integer from 1 up to 1024");
   EXPECT_EQ(refusal("memory", {{"capacity", true}}),
             "sink memory: capacity: true is not an integer from 1 up to 1048576");
-  EXPECT_EQ(refusal("hdf5", {}), "sink hdf5: prefix: is needed and not there");
+  EXPECT_EQ(refusal("hdf5", {}), "sink hdf5: prefix: it is needed and not there; give it");
   EXPECT_THAT(refusal("null", {{"speed", 1.0}}), HasSubstr("sink null: speed: no such parameter"));
   EXPECT_THAT(refusal("tape", {}), HasSubstr("hdf5, raw, memory, null"));
 }

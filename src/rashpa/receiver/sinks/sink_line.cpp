@@ -40,7 +40,7 @@ SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks
       fates_(output.images),
       owner_(&owner) {
   if (config_.on_full == OnFull::drop && !sink_->is_prompt()) {
-    if (config_.queue == 0) throw ConfigError(fmt::format("sink {}: queue must be at least 1", config_.name));
+    if (config_.queue == 0) throw ConfigError(fmt::format("sink {}: queue is 0; give 1 or more", config_.name));
     copies_ = std::make_unique<StackCopies>(output, config_.queue, lost_runs);
     windows_ = std::make_unique<WindowCopies>(output.results.accumulations, config_.queue);
   }

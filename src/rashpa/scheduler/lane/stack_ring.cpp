@@ -19,7 +19,8 @@ StackRing::StackRing(const LaneConfig& config, const SlotGuard& guard, bool comp
         "buffer '{}': {} slots do not hold a whole number of at least two stacks of {} images; try slots = {}",
         config_.name, config_.slots, config_.stack, std::max(4U * config_.stack, 4U)));
   }
-  if (config_.dtps.empty()) throw ConfigError(fmt::format("buffer '{}': no DTP writes into it", config_.name));
+  if (config_.dtps.empty())
+    throw ConfigError(fmt::format("buffer '{}': no DTP writes into it; connect one", config_.name));
   for (const LaneDtp& dtp : config_.dtps) lost_per_image_ += most_lost_runs(dtp.placement.lines);
   states_.resize(config_.slots);
   lost_.resize(static_cast<std::size_t>(config_.slots) * lost_per_image_);

@@ -31,7 +31,8 @@ DataFile::DataFile(const std::filesystem::path& path)
             "create " + path.filename().string()) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
-    throw FileError("hdf5: cannot find " + path.string() + ", just created: " + errno_text(errno));
+    throw FileError("hdf5: cannot find " + path.string() + ", which was just created: " + errno_text(errno) +
+                    "; keep other programs out of its folder");
   }
   device_ = found.st_dev;
   inode_ = found.st_ino;
@@ -80,7 +81,7 @@ bool is_there(const std::filesystem::path& path) {
   std::error_code why;
   const std::filesystem::file_status found = std::filesystem::status(path, why);
   if (std::filesystem::status_known(found)) return std::filesystem::is_regular_file(found);
-  throw RefusedError(path.string() + " cannot be looked at: " + why.message());
+  throw RefusedError(path.string() + " cannot be examined: " + why.message() + "; check the permissions of its folder");
 }
 
 // Its writer says that it is still being written, and how long it was when it was made.
@@ -100,7 +101,7 @@ void let_be_opened(const std::filesystem::path& path) {
   h5::check(H5Pset(access.get(), "skip_eof_check", &yes), "ask for no check of the length");
   h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, opening);
   h5::check(H5Fincrement_filesize(file.get(), 0), completing);
-  if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
+  if (!file.close()) throw FileError(h5::failure("complete ", path.native()));
 }
 
 std::uint64_t readable_unless_refused(const std::filesystem::path& path, const char* dataset) try {

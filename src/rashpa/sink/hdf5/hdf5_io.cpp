@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/sink/hdf5/hdf5_io.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,7 @@ herr_t keep_innermost(unsigned n, const H5E_error2_t* entry, void* out) {
   return 0;
 }
 
+/// Returns the innermost reason that the library gives for its last error on this thread.
 std::string innermost() {
   std::string reason = "no reason given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
@@ -90,7 +93,7 @@ void check(herr_t status, std::string_view what, std::string_view name) {
 }
 
 void fail(std::string_view what, std::string_view name) {
-  const std::string text = "hdf5: cannot " + std::string(what) + std::string(name) + ": " + last_error();
+  const std::string text = failure(what, name);
   if (was_refused()) throw RefusedError(text);
   throw FileError(text);
 }
@@ -105,15 +108,17 @@ bool was_refused() {
   return std::from_chars(from, reason.data() + reason.size(), code).ec == std::errc() && is_refusal(code);
 }
 
-std::string last_error() {
+std::string failure(std::string_view what, std::string_view name) {
   std::string reason = innermost();
+  const char* advice = "check that the file is whole";
   // System errors come as "…, error message = 'No space left on device', …": a reader needs the words in quotes.
   constexpr std::string_view kKey = "error message = '";
   if (const auto at = reason.find(kKey); at != std::string::npos) {
     const auto from = at + kKey.size();
     reason = reason.substr(from, reason.find('\'', from) - from);
+    advice = "check the space, the permissions and the disk there";
   }
-  return reason;
+  return fmt::format("hdf5: cannot {}{}: {}; {}", what, name, reason, advice);
 }
 
 // clang-format off
@@ -138,7 +143,7 @@ Handle open_dataset(hid_t parent, const std::string& path) {
   Handle set(H5Dopen2(parent, path.c_str(), access.get()), H5Dclose, "open ", path);
   const Handle properties(H5Dget_create_plist(set.get()), H5Pclose, "look at ", path);
   if (H5Pget_layout(properties.get()) == H5D_VIRTUAL || H5Pget_external_count(properties.get()) != 0) {
-    throw FileError("hdf5: cannot open " + path + ": its values lie in other files");
+    throw FileError("hdf5: cannot open " + path + ": its values lie in other files; copy them into this one");
   }
   return set;
 }
@@ -146,7 +151,7 @@ Handle open_dataset(hid_t parent, const std::string& path) {
 Handle space_of_axes(hid_t dataset, int axes) {
   Handle space(H5Dget_space(dataset), H5Sclose, "look at a dataset");
   if (const int found = H5Sget_simple_extent_ndims(space.get()); found != axes) {
-    throw FileError("hdf5: a dataset has " + std::to_string(found) + " axes in place of " + std::to_string(axes));
+    throw FileError("hdf5: a dataset has " + std::to_string(found) + " axes; give one of " + std::to_string(axes));
   }
   return space;
 }

@@ -47,8 +47,8 @@ void check(herr_t status, std::string_view what, std::string_view name = {});
 [[noreturn]] void fail(std::string_view what, std::string_view name = {});
 /// Returns true when the last error of the library on this thread is a refusal of the system.
 bool was_refused();
-/// The innermost reason that the library gives for its last error on this thread.
-std::string last_error();
+/// The last error of the library on this thread in words: "hdf5: cannot <what><name>: <its innermost reason>; <advice>".
+std::string failure(std::string_view what, std::string_view name = {});
 
 template <typename T>
 hid_t native();

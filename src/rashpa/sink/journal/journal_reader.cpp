@@ -32,7 +32,8 @@ bool was_processed(const FrameRow& row) noexcept {
 
 std::uint64_t size_of(int file) {
   struct stat found {};
-  if (::fstat(file, &found) != 0) throw FileError("journal: cannot be read: " + errno_text(errno));
+  if (::fstat(file, &found) != 0)
+    throw FileError("journal: it cannot be read: " + errno_text(errno) + "; check its disk");
   return static_cast<std::uint64_t>(found.st_size);
 }
 
@@ -55,7 +56,7 @@ bool JournalReader::have(std::size_t bytes) {
       const ssize_t more =
           ::pread(journal_, read_.data() + got, read_.size() - got, static_cast<off_t>(read_at_ + got));
       if (more < 0 && errno == EINTR) continue;
-      if (more < 0) throw FileError("journal: cannot be read: " + errno_text(errno));
+      if (more < 0) throw FileError("journal: it cannot be read: " + errno_text(errno) + "; check its disk");
       if (more == 0) break;
       got += static_cast<std::size_t>(more);
     }

@@ -130,7 +130,7 @@ TEST_F(ChunkedImages, one_whose_chunk_is_none_or_of_another_image_is_not_stored_
   EXPECT_EQ(one.images[0].error, ErrorReason::storage);
   EXPECT_EQ(one.images[1].error, ErrorReason::storage);
   EXPECT_EQ(one.images[3].decision, Decision::accepted);
-  EXPECT_NE(sink->error().find("frame 0: its chunk is one of 64 bytes of pixels"), std::string::npos) << sink->error();
+  EXPECT_NE(sink->error().find("frame 0: its chunk holds 64 bytes of pixels"), std::string::npos) << sink->error();
   EXPECT_EQ(sink->stats().images_written, 1U);
 }
 

@@ -29,18 +29,18 @@ constexpr std::chrono::milliseconds kPause{300};
 void check_request(const Hdf5Config& config) {
   const auto refuse = [&](const std::string& why) { throw ConfigError(sink_of(config.form) + why); };
   const std::uint64_t pixels = std::uint64_t{config.width} * config.height;
-  if (pixels == 0) refuse("width and height must be at least 1");
+  if (pixels == 0) refuse("width or height is 0; give 1 or more");
   if (pixels * pixel_bytes(config.pixel) >= std::uint64_t{1} << 32)
-    refuse("an image of 4 GiB or more does not fit an HDF5 chunk");
-  if (config.images_per_file == 0) refuse("images_per_file must be at least 1");
-  if (config.threads == 0) refuse("threads must be at least 1");
+    refuse("an image of 4 GiB or more does not fit an HDF5 chunk; use several buffers");
+  if (config.images_per_file == 0) refuse("images_per_file is 0; give 1 or more");
+  if (config.threads == 0) refuse("threads is 0; give 1 or more");
   if (config.form == ImageForm::raw && (config.raw.in_flight == 0 || config.raw.in_flight > 128))
-    refuse("in_flight must be between 1 and 128");
+    refuse("in_flight is not possible; give 1 to 128");
   if (config.form == ImageForm::sparse && config.pixel == PixelType::f32)
-    refuse("CSR images hold photons, of an integer type");
+    refuse("CSR images cannot hold float32 pixels; convert them to photons of an integer type");
   if (!config.metadata.pixel_mask.empty() && config.metadata.pixel_mask.size() != pixels) {
-    refuse(fmt::format("pixel_mask has {} values for an image of {} × {}", config.metadata.pixel_mask.size(),
-                       config.height, config.width));
+    refuse(fmt::format("pixel_mask has {} values for an image of {} × {}; give one for each pixel",
+                       config.metadata.pixel_mask.size(), config.height, config.width));
   }
 }
 

@@ -330,20 +330,20 @@ TEST_F(Hdf5SinkTest, a_request_that_no_file_can_hold_is_refused_in_words) {
       EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     }
   };
-  refused_as("width and height must be at least 1", [](Hdf5Config& wanted) { wanted.width = 0; });
+  refused_as("width or height is 0", [](Hdf5Config& wanted) { wanted.width = 0; });
   refused_as("an image of 4 GiB or more", [](Hdf5Config& wanted) {
     wanted.width = 1U << 15U;  // of 2 bytes
     wanted.height = 1U << 16U;
   });
-  refused_as("images_per_file must be", [](Hdf5Config& wanted) { wanted.images_per_file = 0; });
-  refused_as("threads must be", [](Hdf5Config& wanted) { wanted.threads = 0; });
+  refused_as("images_per_file is 0", [](Hdf5Config& wanted) { wanted.images_per_file = 0; });
+  refused_as("threads is 0", [](Hdf5Config& wanted) { wanted.threads = 0; });
   for (const unsigned many : {0U, 129U}) {
-    refused_as("in_flight must be between 1 and 128", [many](Hdf5Config& wanted) {
+    refused_as("in_flight is not possible; give 1 to 128", [many](Hdf5Config& wanted) {
       wanted.form = ImageForm::raw;
       wanted.raw.in_flight = many;
     });
   }
-  refused_as("CSR images hold photons", [](Hdf5Config& wanted) {
+  refused_as("CSR images cannot hold float32", [](Hdf5Config& wanted) {
     wanted.form = ImageForm::sparse;
     wanted.pixel = PixelType::f32;
   });

@@ -194,7 +194,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     write_books(entry.get(), contents.books, contents.unknown);
   }
   h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "write ", path.native());
-  if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
+  if (!file.close()) throw FileError(h5::failure("complete ", path.native()));
 }
 
 /// The group that viewers show first. Masked pixels hold the smallest value of the type, which would flatten a linear
@@ -270,8 +270,11 @@ void keep_facts(const fs::path& prefix) {
   ::unlink(facts.c_str());  // a link is not written through
   std::error_code failed;
   fs::copy_file(OutputFiles::master_path(prefix), facts, failed);
-  if (failed) throw FileError("cannot write " + facts.string() + ": " + failed.message());
-  if (const std::string reason = sync_to_disk(facts); !reason.empty()) throw FileError(facts.string() + ": " + reason);
+  if (failed)
+    throw FileError(facts.string() + " cannot be written: " + failed.message() +
+                    "; check the space and the permissions of its folder");
+  if (const std::string reason = sync_to_disk(facts); !reason.empty())
+    throw FileError(facts.string() + " cannot be brought to the disk: " + reason + "; check the disk");
 }
 
 std::string complete_master(const fs::path& prefix, const MasterContents& contents) {
@@ -281,7 +284,9 @@ std::string complete_master(const fs::path& prefix, const MasterContents& conten
     ::unlink(copy.c_str());  // whatever somebody has put there: a link is not written through
     std::error_code failed;
     fs::copy_file(path, copy, failed);
-    if (failed) throw FileError("cannot copy " + path.string() + ": " + failed.message());
+    if (failed)
+      throw FileError(path.string() + " cannot be copied: " + failed.message() +
+                      "; check the space and the permissions of its folder");
     write_contents(copy, prefix, contents, peaks);
   };
   std::string without_peaks;
@@ -294,8 +299,11 @@ std::string complete_master(const fs::path& prefix, const MasterContents& conten
       without_peaks = failure.what();
       write(Peaks::left_out);
     }
-    if (const std::string reason = sync_to_disk(copy); !reason.empty()) throw FileError(copy.string() + ": " + reason);
-    if (::rename(copy.c_str(), path.c_str()) != 0) throw FileError(path.string() + ": " + errno_text(errno));
+    if (const std::string reason = sync_to_disk(copy); !reason.empty())
+      throw FileError(copy.string() + " cannot be brought to the disk: " + reason + "; check the disk");
+    if (::rename(copy.c_str(), path.c_str()) != 0)
+      throw FileError(path.string() + " cannot be replaced: " + errno_text(errno) +
+                      "; check the permissions of its folder");
     // The name, too. A folder that cannot be opened for that is no reason to fail: the name is there.
     sync_to_disk(fs::absolute(path).parent_path());
     return without_peaks;

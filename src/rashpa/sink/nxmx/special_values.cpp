@@ -20,7 +20,8 @@ std::vector<std::int64_t> integers(hid_t group, const char* name) {
   const h5::Handle set = h5::open_dataset(group, name);
   const h5::Handle space = h5::space_of_axes(set.get(), 1);
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
-  if (count < 0 || count > kMostValues) throw FileError("hdf5: it says more special values than there can be");
+  if (count < 0 || count > kMostValues)
+    throw FileError("hdf5: the file lists more special values than there can be; check that it is whole");
   std::vector<std::int64_t> values(static_cast<std::size_t>(count));
   h5::check(H5Dread(set.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "read special values");
   return values;
@@ -34,7 +35,8 @@ std::vector<std::byte> image_of(const std::filesystem::path& path, hsize_t place
   h5::check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr), "select an image");
   const h5::Handle memory(H5Screate_simple(3, count, nullptr), H5Sclose, "create a data space");
   const h5::Handle type(H5Dget_type(set.get()), H5Tclose, "look at the data");
-  if (H5Tget_size(type.get()) != pixel_bytes(run.pixel)) throw FileError("hdf5: its pixels are of another type");
+  if (H5Tget_size(type.get()) != pixel_bytes(run.pixel))
+    throw FileError("hdf5: the pixels of the file are of another type than its run; check that it is whole");
   std::vector<std::byte> image(std::size_t{run.width} * run.height * pixel_bytes(run.pixel));
   h5::check(H5Dread(set.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT, image.data()), "read an image");
   return image;
@@ -99,7 +101,7 @@ void add_to_pixel_mask(hid_t detector, std::span<const std::uint32_t> bits) {
   const h5::Handle set = h5::open_dataset(detector, "pixel_mask");
   const h5::Handle space = h5::space_of_axes(set.get(), 2);
   if (H5Sget_simple_extent_npoints(space.get()) != static_cast<hssize_t>(bits.size())) {
-    throw FileError("hdf5: pixel_mask has another size than the images");
+    throw FileError("hdf5: pixel_mask has another size than the images; check that the file is whole");
   }
   std::vector<std::uint32_t> mask(bits.size());
   h5::check(H5Dread(set.get(), H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, mask.data()), "read pixel_mask");

@@ -83,7 +83,8 @@ RawFile::RawFile(const std::filesystem::path& path, const JournalHeader& run) {
   // Not one that could be waited for.
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (const int code = errno; file_ < 0) {
-    const std::string text = "raw file: cannot open " + path.string() + ": " + errno_text(code);
+    const std::string text =
+        "raw file: cannot open " + path.string() + ": " + errno_text(code) + "; check its permissions";
     if (is_refusal(code)) throw RefusedError(text);
     throw FileError(text);
   }

@@ -106,7 +106,8 @@ void RawPart::write_header() {
     done = write_whole();
   }
   if (done == static_cast<ssize_t>(bytes.size())) return;
-  throw FileError("raw sink: cannot write the header of a raw file: " + errno_text(done < 0 ? errno : ENOSPC));
+  throw FileError("raw sink: cannot write the header of a raw file: " + errno_text(done < 0 ? errno : ENOSPC) +
+                  "; check the space on the disk");
 }
 
 bool RawPart::is_at(const std::filesystem::path& path) const noexcept {

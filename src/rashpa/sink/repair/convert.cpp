@@ -43,7 +43,8 @@ FrameRows rows_of(const fs::path& prefix, const JournalLock& journal) {
   const JournalHeader& run = rows.header();
   constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 30U;  // more is no image, whatever a header says
   if (run.width == 0 || run.height == 0 || std::uint64_t{run.width} * run.height > kMostPixels) {
-    throw FileError("convert: the index of " + prefix.string() + " is damaged: it says images of no possible size");
+    throw FileError("convert: the index of " + prefix.string() +
+                    " is damaged: it gives images of no possible size; convert another copy");
   }
   return rows;
 }
@@ -164,8 +165,8 @@ std::string end_of(const fs::path& master) {
 Converted convert(const ConvertOptions& options) {
   h5::silence();
   h5::register_bitshuffle();
-  if (options.images_a_file == 0) throw ConfigError("convert: images_a_file must be at least 1");
-  if (options.threads == 0) throw ConfigError("convert: threads must be at least 1");
+  if (options.images_a_file == 0) throw ConfigError("convert: images_a_file is 0; give 1 or more");
+  if (options.threads == 0) throw ConfigError("convert: threads is 0; give 1 or more");
   const fs::path from = options.from;
   const JournalLock journal(from, "convert: ");
   const FrameRows raw = rows_of(from, journal);

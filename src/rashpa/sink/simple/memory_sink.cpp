@@ -15,7 +15,7 @@ MemorySink::MemorySink(std::uint32_t capacity, std::uint32_t width, std::uint32_
       pixel_(pixel),
       image_bytes_(static_cast<std::size_t>(width) * height * pixel_bytes(pixel)) {
   if (capacity == 0 || image_bytes_ == 0) {
-    throw ConfigError("memory sink: capacity, width and height must be at least 1");
+    throw ConfigError("memory sink: capacity, width or height is 0; give 1 or more");
   }
   // One place more than is held: an image that turns out to be worth nothing has not taken that of another.
   places_ = std::size_t{capacity} + 1;

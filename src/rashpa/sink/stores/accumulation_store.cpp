@@ -78,7 +78,7 @@ AccumulationStore::AccumulationStore(const std::vector<Accumulation>& accumulati
     for (const Quantity& quantity : one.quantities) {
       if (one.elements() * bytes_of(quantity.type) < std::uint64_t{1} << 32) continue;
       throw ConfigError(files.sink() + one.name + ": " + quantity.name +
-                        " takes 4 GiB or more, and does not fit an HDF5 chunk");
+                        " takes 4 GiB or more, and does not fit an HDF5 chunk; accumulate fewer elements");
     }
   }
   const std::filesystem::path path = files.accumulated();
@@ -185,7 +185,7 @@ void AccumulationStore::settle(std::string& error) {
     if (why.empty()) why = failure.what();
   }
   groups_.clear();
-  if (!file_->flush() && why.empty()) why = "hdf5: cannot complete " + path.string() + ": " + h5::last_error();
+  if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
   if (why.empty()) {
     if (const std::string failed = sync_to_disk(path); !failed.empty()) {
@@ -296,7 +296,7 @@ void keep_proven_windows(const std::filesystem::path& path) {
     const h5::Handle all = h5::open_group(file.get(), "/entry/accumulated");
     for (const std::string& name : names_in(all.get())) keep_proven(h5::open_group(all.get(), name).get());
   }
-  if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
+  if (!file.close()) throw FileError(h5::failure("complete ", path.native()));
 }
 
 void refer_to_accumulations(hid_t rashpa, const std::filesystem::path& prefix, const std::string& lost) {

@@ -176,16 +176,15 @@ void DenseStore::store(const StackImage& image, std::span<const std::byte> chunk
     if (!part.set.valid()) reopen_data(part);
     h5::check(H5Dset_extent(part.set.get(), shape), "extend the data");
     if (H5Dwrite_chunk(part.set.get(), H5P_DEFAULT, 0, offset, chunk.size(), chunk.data()) < 0) {
-      const std::string reason = h5::last_error();
+      const std::string why = h5::failure("write an image");
       // The library remembers the chunk that it failed to write as written; the dataset opened anew forgets it.
       part.set.close();
-      throw FileError("hdf5: cannot write an image: " + reason);
+      throw FileError(why);
     }
     part.count += 1;
     bytes_stored_ += chunk.size();
   } catch (const Error& failure) {
-    throw FileError(fmt::format("frame {}: {}; check the space in the folder of {}", image.frame_number, failure.what(),
-                                config_.prefix));
+    throw FileError(fmt::format("{}: frame {}: {}", config_.prefix, image.frame_number, failure.what()));
   }
 }
 
@@ -194,8 +193,9 @@ void DenseStore::keep(const Target& to, std::size_t i, std::span<const std::byte
   const StackImage& image = to.stack.view()[i];
   try {
     if (const auto bytes = bslz4::uncompressed_bytes(chunk); bytes != image_bytes_) {
-      throw FileError(fmt::format("hdf5: frame {}: its chunk is one of {} bytes of pixels, and images have {}",
-                                  image.frame_number, bytes.value_or(0), image_bytes_));
+      throw FileError(
+          fmt::format("hdf5: frame {}: its chunk holds {} bytes of pixels, and an image has {}; report this",
+                      image.frame_number, bytes.value_or(0), image_bytes_));
     }
     store(image, chunk);
     to.stored[i] = {.file = static_cast<std::uint32_t>(parts_.size()),
@@ -257,7 +257,7 @@ void DenseStore::complete(std::size_t number, std::string& said) {
       if (why.empty()) why = failure.what();
     }
     const bool closed = part.set.close() && part.file->flush();
-    if (!closed && why.empty()) why = "hdf5: cannot complete " + path.string() + ": " + h5::last_error();
+    if (!closed && why.empty()) why = h5::failure("complete ", path.native());
     part.file->close();
     part.file.reset();
   }
@@ -293,7 +293,7 @@ void DenseStore::correct_number(std::size_t number, std::uint64_t images, std::s
     const h5::Handle attribute(H5Aopen(set.get(), "image_nr_high", H5P_DEFAULT), H5Aclose, "open image_nr_high");
     h5::check(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, &high), "write image_nr_high");
   }
-  if (!file.close()) throw FileError("hdf5: cannot complete " + name + ": " + h5::last_error());
+  if (!file.close()) throw FileError(h5::failure("complete ", name));
 } catch (const Error& failure) {
   if (error.empty()) error = failure.what();
 }

@@ -111,7 +111,7 @@ class SparseStore final : public ImageStore {
     const std::uint64_t whole = std::min(index_->stored(), intensity_->stored());
     if (whole == flushed_ || broken_) return;
     if (H5Dflush(index_->dataset()) < 0 || H5Dflush(intensity_->dataset()) < 0) {
-      if (error.empty()) error = "hdf5: cannot flush the data: " + h5::last_error();
+      if (error.empty()) error = h5::failure("flush the data");
       return;  // tried again with the next stack, and at the end
     }
     flushed_ = whole;
@@ -129,8 +129,7 @@ class SparseStore final : public ImageStore {
     } catch (const Error& failure) {
       broken_ = true;
       if (error.empty())
-        error = std::string(failure.what()) + "; check the space in the folder of " + config_.prefix +
-                ". CSR images share chunks: no further one is stored";
+        error = config_.prefix + ": " + failure.what() + ". CSR images share chunks: no further one is stored";
       return false;
     }
   }
@@ -165,7 +164,7 @@ void SparseStore::settle(std::string& error) {
   bytes_stored_ = index_->bytes_stored() + intensity_->bytes_stored();
   index_.reset();
   intensity_.reset();
-  if (!file_->flush() && why.empty()) why = "hdf5: cannot complete " + path.string() + ": " + h5::last_error();
+  if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
   const std::string failed = gone ? std::string() : sync_to_disk(path);
   if (!failed.empty()) why = path.string() + " cannot be brought to the disk: " + failed;

@@ -137,7 +137,7 @@ bool TableStore::put(const StackImage& image, std::uint32_t& crc32c, std::string
     broken_ = true;  // the columns hold part of an image
     rows_ = ends_.empty() ? TableRows{} : ends_.back();
     if (error.empty()) {
-      error = std::string(failure.what()) + "; check the space in the folder of " + files_.prefix().string() +
+      error = files_.prefix().string() + ": " + failure.what() +
               ". Images share the chunks of tables: no further one is stored";
     }
     return false;
@@ -183,7 +183,7 @@ TableRows TableStore::settle(std::string& error) {
     if (why.empty()) why = failure.what();
   }
   for (auto& columns : columns_) columns.clear();
-  if (!file_->flush() && why.empty()) why = "hdf5: cannot complete " + path.string() + ": " + h5::last_error();
+  if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
   if (!gone) {
     if (const std::string failed = sync_to_disk(path); !failed.empty()) {

@@ -75,7 +75,7 @@ class Run {
       while ((back = unit_->take()) == nullptr && now_ns() < until) {
         bell_.wait(bell_.count(), std::chrono::milliseconds(1));
       }
-      if (back == nullptr) throw StateError("a stack has not come back");
+      if (back == nullptr) throw StateError("unit: a stack has not come back; look into its error");
       for (const StackImage& image : back->view()) {
         told.decisions.push_back(image.decision);
         told.reasons.push_back(image.reason);

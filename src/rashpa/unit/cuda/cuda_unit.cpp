@@ -122,7 +122,8 @@ CudaUnit::~CudaUnit() {
 }
 
 void CudaUnit::fail(cudaError_t code, const char* what) noexcept {
-  fail(fmt::format("{}: {} ({})", what, cudaGetErrorString(code), cudaGetErrorName(code)));
+  fail(fmt::format("unit cuda: {}: {} ({}); check the device with nvidia-smi, and start the receiver again", what,
+                   cudaGetErrorString(code), cudaGetErrorName(code)));
 }
 
 void CudaUnit::fail(const std::string& why) noexcept {
@@ -247,7 +248,10 @@ void CudaUnit::hand_back(Stack& stack, bool finished) noexcept {
   for (std::uint32_t i = 0; i < stack.count && finished; ++i) {
     if (asked[i] != 0) settle(stack.images[i], stack.slot, i);
   }
-  if (over() == Over::silent) fail("the counts of another device have not come in 10 s");
+  if (over() == Over::silent)
+    fail(
+        "unit cuda: counts of another device have not come in 10 s; check it with nvidia-smi, and start the receiver "
+        "again");
   work_->account(stack, finished);
   stack.decided_ns = now_ns();
   flow_.hand_back(stack, !finished);
@@ -296,7 +300,7 @@ std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::st
                     name_of(choice.trigger)));
   }
   if (devices.size() > kMostMembers) {
-    throw ConfigError(fmt::format("unit: {} devices split an image, {} at most", devices.size(), kMostMembers));
+    throw ConfigError(fmt::format("unit: {} devices split an image; name {} or fewer", devices.size(), kMostMembers));
   }
   // A fault of the whole is reported for the whole.
   const Steps whole = steps_of(pipeline, layout);

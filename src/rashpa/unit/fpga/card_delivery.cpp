@@ -55,8 +55,8 @@ void CardDelivery::fetch_list(card::Nodes& card, const Source& from, std::size_t
       return;
     }
   }
-  throw StateError(
-      fmt::format("the list of an image is none of {} pixels in {} beats", entries, from.counts.list_beats));
+  throw StateError(fmt::format("card: the list of an image does not hold {} pixels in {} beats; reset the card",
+                               entries, from.counts.list_beats));
 }
 
 }  // namespace rashpa::unit::fpga

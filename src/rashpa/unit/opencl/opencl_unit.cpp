@@ -44,7 +44,8 @@ OpenclUnit::OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Lay
 OpenclUnit::~OpenclUnit() { stop(); }
 
 void OpenclUnit::fail(cl_int code, const char* what) noexcept {
-  flow_.fail(fmt::format("{}: {}", what, memory::opencl::error_text(code)));
+  flow_.fail(fmt::format("unit opencl: {}: {}; check the device with clinfo, and start the receiver again", what,
+                         memory::opencl::error_text(code)));
 }
 
 Accumulated OpenclUnit::conclude() noexcept {

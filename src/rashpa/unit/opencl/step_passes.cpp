@@ -16,8 +16,9 @@ StepPasses::StepPasses(const memory::opencl::Device& device, const Steps& steps,
     passes_.push_back(step.rides ? nullptr : step.step->on_opencl(steps.setup(number, layout, 1, benches), device));
     settlements_.push_back(step.rides ? std::make_unique<kernel::opencl::SettleCounts>(device, *step.rides) : nullptr);
     if (!step.rides && passes_.back() == nullptr) {
-      throw ConfigError(fmt::format("unit: the kernel {} says that it runs on opencl, and makes nothing for it",
-                                    step.step->declaration().name));
+      throw ConfigError(fmt::format(
+          "unit: the kernel {} declares unit opencl, and makes no pass for it; take opencl out of its units",
+          step.step->declaration().name));
     }
     limited_.push_back(step.rides ? nullptr : able<kernel::Limited>(*passes_.back()));
     if (step.makes_list && !on_host(number)) lister_ = number;

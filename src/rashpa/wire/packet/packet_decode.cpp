@@ -30,7 +30,8 @@ class Reader {
   Bytes take(std::size_t bytes, const char* what) {
     if (bytes > left()) {
       throw ConfigError(
-          fmt::format("packet: the {} needs {} bytes from offset {}, but only {} are there", what, bytes, at_, left()));
+          fmt::format("packet: the {} needs {} bytes from offset {}, and {} are there; give the whole packet", what,
+                      bytes, at_, left()));
     }
     const Bytes taken = all_.subspan(at_, bytes);
     at_ += bytes;
@@ -43,8 +44,8 @@ class Reader {
   // From here on only `bytes` belong to the packet.
   void limit(std::size_t bytes, const char* what) {
     if (bytes > left()) {
-      throw ConfigError(
-          fmt::format("packet: the {} says that {} bytes follow, but only {} are there", what, bytes, left()));
+      throw ConfigError(fmt::format("packet: the {} says that {} bytes follow, and {} are there; give the whole packet",
+                                    what, bytes, left()));
     }
     end_ = at_ + bytes;
   }
@@ -102,8 +103,10 @@ std::uint16_t read_ethernet(Reader& reader, Packet& packet) {
 void read_ipv4(Reader& reader, Packet& packet, Front& front) {
   const std::uint8_t first = u8(reader.look(20, "IPv4 header"), 0);
   const std::size_t bytes = std::size_t{4} * (first & 15U);
-  if (first >> 4 != 4) throw ConfigError(fmt::format("packet: IP version {} where 4 is expected", first >> 4));
-  if (bytes < 20) throw ConfigError(fmt::format("packet: an IPv4 header of {} bytes; at least 20 are needed", bytes));
+  if (first >> 4 != 4)
+    throw ConfigError(
+        fmt::format("packet: an IPv4 header has IP version {}; give the layer at which the packet begins", first >> 4));
+  if (bytes < 20) throw ConfigError(fmt::format("packet: an IPv4 header has {} bytes; give 20 or more", bytes));
   const Bytes raw = reader.take(bytes, "IPv4 header with its options");
   Ipv4Header header;
   header.tos = u8(raw, 1);
@@ -118,14 +121,14 @@ void read_ipv4(Reader& reader, Packet& packet, Front& front) {
   header.destination = octets<4>(raw, 16);
   header.options = copy_of(raw.subspan(20));
   if (header.protocol != kUdpProtocol) {
-    throw ConfigError(fmt::format("packet: IPv4 protocol {} is not UDP (17)", header.protocol));
+    throw ConfigError(fmt::format("packet: IPv4 protocol {} is not UDP (17); give a packet of RoCE", header.protocol));
   }
   if ((header.flags & 1U) != 0 || header.fragment_offset != 0) {
-    throw ConfigError("packet: an IPv4 fragment; RoCE packets are never fragmented");
+    throw ConfigError("packet: an IPv4 header is of a fragment; give a whole packet, as RoCE packets are");
   }
   if (*header.total_length < bytes) {
-    throw ConfigError(
-        fmt::format("packet: IPv4 total length {} is less than its header of {}", *header.total_length, bytes));
+    throw ConfigError(fmt::format("packet: IPv4 total length {} is less than its header of {}; give the whole packet",
+                                  *header.total_length, bytes));
   }
   reader.limit(*header.total_length - bytes, "IPv4 total length");
   packet.ipv4 = header;
@@ -149,10 +152,12 @@ Header read_40(Bytes raw) {
 void read_ipv6(Reader& reader, Packet& packet, Front& front) {
   const Bytes raw = reader.take(40, "IPv6 header");
   if (u8(raw, 0) >> 4 != 6)
-    throw ConfigError(fmt::format("packet: IP version {} where 6 is expected", u8(raw, 0) >> 4));
+    throw ConfigError(fmt::format("packet: an IPv6 header has IP version {}; give the layer at which the packet begins",
+                                  u8(raw, 0) >> 4));
   const auto header = read_40<Ipv6Header>(raw);
   if (header.next_header != kUdpProtocol) {
-    throw ConfigError(fmt::format("packet: IPv6 next header {} is not UDP (17)", header.next_header));
+    throw ConfigError(
+        fmt::format("packet: IPv6 next header {} is not UDP (17); give a packet of RoCE", header.next_header));
   }
   reader.limit(*header.payload_length, "IPv6 payload length");
   packet.ipv6 = header;
@@ -164,7 +169,8 @@ void read_grh(Reader& reader, Packet& packet, Front& front) {
   auto header = read_40<GrhHeader>(raw);
   header.version = static_cast<std::uint8_t>(u8(raw, 0) >> 4);
   if (header.next_header != kIbaNextHeader) {
-    throw ConfigError(fmt::format("packet: GRH next header {:#x} is not a BTH (0x1b)", header.next_header));
+    throw ConfigError(
+        fmt::format("packet: GRH next header {:#x} is not a BTH (0x1b); give a packet of RoCE", header.next_header));
   }
   reader.limit(*header.payload_length, "GRH payload length");
   packet.grh = header;
@@ -175,7 +181,8 @@ void read_udp(Reader& reader, Packet& packet, Front& front) {
   const Bytes raw = reader.take(8, "UDP header");
   packet.udp = UdpHeader{u16(raw, 0), u16(raw, 2), u16(raw, 4), u16(raw, 6)};
   if (u16(raw, 4) < 8)
-    throw ConfigError(fmt::format("packet: UDP length {} is less than its header of 8", u16(raw, 4)));
+    throw ConfigError(
+        fmt::format("packet: UDP length {} is less than its header of 8; give the whole packet", u16(raw, 4)));
   reader.limit(u16(raw, 4) - 8U, "UDP length");
   front.udp = raw;
 }
@@ -186,7 +193,9 @@ void read_network(Reader& reader, Packet& packet, Front& front, Layer start) {
     const std::uint16_t type = read_ethernet(reader, packet);
     if (type != kEthertypeIpv4 && type != kEthertypeIpv6 && type != kEthertypeRoce1) {
       throw ConfigError(
-          fmt::format("packet: ethertype 0x{:04x} is neither IPv4 (0x0800), IPv6 (0x86dd) nor RoCEv1 (0x8915)", type));
+          fmt::format("packet: ethertype 0x{:04x} is neither IPv4 (0x0800), IPv6 (0x86dd) nor RoCEv1 (0x8915); give a "
+                      "packet of RoCE",
+                      type));
     }
     kind = type == kEthertypeIpv4 ? Kind::v4 : type == kEthertypeIpv6 ? Kind::v6 : Kind::grh;
   } else {
@@ -278,8 +287,9 @@ Packet decode(std::span<const std::byte> bytes, Layer start) {
   read_extended(reader, packet);
   const std::size_t pad = *packet.bth.pad_count;
   if (reader.left() < pad + kIcrc) {
-    throw ConfigError(fmt::format("packet: padding and ICRC need {} bytes behind the headers, but only {} are there",
-                                  pad + kIcrc, reader.left()));
+    throw ConfigError(fmt::format(
+        "packet: padding and ICRC need {} bytes behind the headers, and {} are there; give the whole packet",
+        pad + kIcrc, reader.left()));
   }
   packet.payload = copy_of(reader.take(reader.left() - pad - kIcrc, "payload"));
   packet.pad = copy_of(reader.take(pad, "padding"));

@@ -41,7 +41,8 @@ class Writer {
 
 // Refuses what would not come back as it was given.
 std::uint32_t fit(std::uint32_t value, unsigned bits, const char* name) {
-  if (value >> bits != 0) throw ConfigError(fmt::format("packet: {} = {:#x} does not fit {} bits", name, value, bits));
+  if (value >> bits != 0)
+    throw ConfigError(fmt::format("packet: {} = {:#x} does not fit {} bits; give a smaller number", name, value, bits));
   return value;
 }
 
@@ -64,7 +65,8 @@ std::uint32_t internet_sum(Bytes bytes, std::uint32_t sum = 0) {
 template <typename T>
 bool present(const std::optional<T>& header, bool wanted, const char* name, std::uint8_t opcode) {
   if (header.has_value() == wanted) return wanted;
-  throw ConfigError(fmt::format("packet: {} {} {}", opcode_name(opcode), wanted ? "needs a" : "has no", name));
+  throw ConfigError(fmt::format("packet: {} {} {}; {}", opcode_name(opcode), wanted ? "needs a" : "has no", name,
+                                wanted ? "add it" : "leave it out"));
 }
 
 void write_extended(Writer& out, const Packet& packet) {
@@ -198,15 +200,17 @@ std::vector<std::byte> ethernet_bytes(const Packet& packet) {
 
 void check_stack(const Packet& packet) {
   const int networks = packet.ipv4.has_value() + packet.ipv6.has_value() + packet.grh.has_value();
-  if (networks > 1) throw ConfigError("packet: give one of ipv4, ipv6 and grh");
+  if (networks > 1) throw ConfigError("packet: several of ipv4, ipv6 and grh are given; give one");
   if (networks == 0 && packet.ethernet)
-    throw ConfigError("packet: an Ethernet header needs an ipv4, ipv6 or grh behind it");
-  if (!packet.vlan.empty() && !packet.ethernet) throw ConfigError("packet: a VLAN tag needs an Ethernet header");
+    throw ConfigError("packet: an Ethernet header has no network header behind it; add ipv4, ipv6 or grh");
+  if (!packet.vlan.empty() && !packet.ethernet)
+    throw ConfigError("packet: a VLAN tag has no Ethernet header before it; add ethernet");
   const bool ip = packet.ipv4 || packet.ipv6;
-  if (ip && !packet.udp) throw ConfigError("packet: an IP header needs a udp header behind it");
-  if (!ip && packet.udp) throw ConfigError("packet: a UDP header needs an ipv4 or ipv6 header before it");
+  if (ip && !packet.udp) throw ConfigError("packet: an IP header has no UDP header behind it; add udp");
+  if (!ip && packet.udp) throw ConfigError("packet: a UDP header has no IP header before it; add ipv4 or ipv6");
   if (networks == 0 && !packet.icrc.value) {
-    throw ConfigError("packet: the ICRC covers the IP header; give one, or the ICRC's value");
+    throw ConfigError(
+        "packet: the ICRC covers an IP header, which is missing; add ipv4 or ipv6, or give the ICRC's value");
   }
 }
 

@@ -102,7 +102,7 @@ Assembly::Assembly(const Shape& seen, const Shape& module, std::span<const Modul
     : seen_(seen), made_(seen), module_whole_(module), borders_(borders) {
   if (parts.empty()) {
     throw ConfigError(
-        "kernel jungfrau: borders: nothing is said of where modules lie, which the assembled image needs");
+        "kernel jungfrau: borders: the places of the modules are missing; give the geometry of the detector");
   }
   collect_modules(parts);
   check_overlaps();
@@ -121,8 +121,9 @@ void Assembly::collect_modules(std::span<const ModulePart> parts) {
     const Region& source = part.source;
     if (!inside(source, module_whole_.width, module_whole_.height) ||
         !inside({part.x, part.y, source.width, source.height}, seen_.width, seen_.height)) {
-      throw ConfigError(
-          fmt::format("kernel jungfrau: borders: a part of module {} is outside the module or the image", part.module));
+      throw ConfigError(fmt::format(
+          "kernel jungfrau: borders: a part of module {} is outside the module or the image; correct its place",
+          part.module));
     }
     const auto found = std::find_if(modules_.begin(), modules_.end(),
                                     [&](const Module& module) { return module.number == part.module; });

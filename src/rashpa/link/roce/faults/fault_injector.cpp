@@ -24,7 +24,8 @@ FaultInjector::FaultInjector(const FaultConfig& config, std::uint32_t dtp, std::
       images_(images),
       copy_size_(std::max<std::size_t>(options.pmtu, FrameRecord::kBytes)) {
   if (images == 0 || payload_bytes == 0) {
-    throw ConfigError("roce: fault injection needs the number of images and the payload bytes of one");
+    throw ConfigError(
+        "roce: fault injection has no images, or images without bytes; give the number of images and the bytes of one");
   }
   if (config.corrupt > 0 && transport_ == Transport::rc && !checked_) {
     throw ConfigError(

@@ -14,7 +14,7 @@ FaultDice::FaultDice(const FaultConfig& config, std::uint32_t dtp)
   constexpr double kRange = 9223372036854775808.0;  // 2^63
   for (int i = 0; i < 4; ++i) {
     if (!(chances[i] >= 0 && chances[i] <= 1)) {
-      throw ConfigError(fmt::format("roce: fault probability {} is not in 0 … 1", chances[i]));
+      throw ConfigError(fmt::format("roce: fault probability {} is not possible; give one of 0 … 1", chances[i]));
     }
     sum += chances[i];
     limit_[i] = static_cast<std::uint64_t>(sum * kRange);

@@ -121,7 +121,10 @@ struct OwnAddress {
 // Those of the interfaces of this machine that are up; of a namespace, its own.
 std::vector<OwnAddress> own_addresses() {
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) throw ResourceError(fmt::format("roce: getifaddrs: {}", errno_text(errno)));
+  if (getifaddrs(&list) != 0)
+    throw ResourceError(fmt::format(
+        "roce: the interfaces of this machine cannot be read: {}; check the limits of memory and open files",
+        errno_text(errno)));
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
   std::vector<OwnAddress> found;
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {

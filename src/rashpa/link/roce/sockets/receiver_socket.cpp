@@ -53,7 +53,8 @@ wire::Address ReceiverSocket::address_of(const Endpoint& source) const {
   const wire::Address address(source.address, source.port);
   if (address.v6() != local_.v6()) {
     throw ConfigError(
-        fmt::format("roce: source {} and receiver {} are not of one IP version", source.address, local_.text()));
+        fmt::format("roce: source {} and receiver {} differ in their IP version; give both as IPv4, or both as IPv6",
+                    source.address, local_.text()));
   }
   return address;
 }

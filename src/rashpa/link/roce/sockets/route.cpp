@@ -38,7 +38,8 @@ std::uint32_t path_mtu(const wire::Address& destination) {
   const int failed = destination.v6() ? getsockopt(probe.fd(), IPPROTO_IPV6, IPV6_MTU, &mtu, &size)
                                       : getsockopt(probe.fd(), IPPROTO_IP, IP_MTU, &mtu, &size);
   if (failed != 0) {
-    throw ResourceError(fmt::format("roce: cannot ask the MTU towards {}: {}", destination.text(), errno_text(errno)));
+    throw ResourceError(fmt::format("roce: the MTU towards {} cannot be read: {}; check the network interface",
+                                    destination.text(), errno_text(errno)));
   }
   return static_cast<std::uint32_t>(mtu);
 }

@@ -14,8 +14,9 @@ namespace {
 wire::Address source_address(const SenderConfig& config, const wire::Address& destination) {
   wire::Address address(config.bind_address, 0);
   if (address.v6() != destination.v6()) {
-    throw ConfigError(fmt::format("roce: bind_address {} and destination {} are not of one IP version",
-                                  config.bind_address, config.destination.address));
+    throw ConfigError(fmt::format(
+        "roce: bind_address {} and destination {} differ in their IP version; give both as IPv4, or both as IPv6",
+        config.bind_address, config.destination.address));
   }
   return address.wildcard() ? local_towards(destination) : address;
 }

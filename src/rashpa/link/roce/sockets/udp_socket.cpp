@@ -91,20 +91,25 @@ void UdpSocket::refuse_everything() {
   sock_filter nothing{BPF_RET | BPF_K, 0, 0, 0};
   const sock_fprog program{1, &nothing};
   if (!set(fd_, SOL_SOCKET, SO_ATTACH_FILTER, program)) {
-    throw ResourceError(fmt::format("roce: no filter for a UDP socket: {}", errno_text(errno)));
+    throw ResourceError(fmt::format(
+        "roce: a UDP socket takes no filter: {}; use a kernel with CONFIG_NET, and no sandbox that forbids filters",
+        errno_text(errno)));
   }
 }
 
 void UdpSocket::enable_packet_info() {
   const bool done = local().v6() ? set(fd_, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) : set(fd_, IPPROTO_IP, IP_PKTINFO, 1);
-  if (!done) throw ResourceError(fmt::format("roce: packet information is not available: {}", errno_text(errno)));
+  if (!done)
+    throw ResourceError(fmt::format("roce: packet information is not available: {}; use a newer kernel, or icrc off",
+                                    errno_text(errno)));
 }
 
 wire::Address UdpSocket::local() const {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   if (getsockname(fd_, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
-    throw ResourceError(fmt::format("roce: getsockname: {}", errno_text(errno)));
+    throw ResourceError(fmt::format(
+        "roce: the address of a socket cannot be read: {}; check the sandbox of this process", errno_text(errno)));
   }
   return wire::Address(storage);
 }

@@ -67,7 +67,7 @@ void NcclJoiner::try_once(Kept& kept) {
   }
   bool tried = group_.reduce(kept.arrays, 0);
   for (std::size_t number = 0; number < group_.size(); ++number) tried = tried && group_.wait(number);
-  if (!tried) throw ResourceError(fmt::format("cuda: {}", group_.words()));
+  if (!tried) throw ResourceError(fmt::format("cuda: {}; check the devices with nvidia-smi topo", group_.words()));
 }
 
 std::uint32_t NcclJoiner::on_device() const noexcept {

@@ -17,8 +17,9 @@ StepPasses::StepPasses(const Steps& steps, const Layout& layout, std::uint32_t b
     passes_.push_back(step.rides ? nullptr : step.step->on_cuda(steps.setup(number, layout, 1, benches)));
     if (step.rides) continue;
     if (passes_.back() == nullptr) {
-      throw ConfigError(fmt::format("unit: the kernel {} says that it runs on cuda, and makes nothing for it",
-                                    step.step->declaration().name));
+      throw ConfigError(
+          fmt::format("unit: the kernel {} declares unit cuda, and makes no pass for it; take cuda out of its units",
+                      step.step->declaration().name));
     }
     if (auto* const preparing = able<kernel::cuda::Preparing>(*passes_.back())) preparing_.push_back(preparing);
     if (!passes_.back()->in_turn()) continue;
