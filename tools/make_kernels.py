@@ -52,7 +52,7 @@ def main() -> int:
     """Exit status."""
     stale = [_stale("schema/kernels.json", _native.kernels_json()), _stale("schema/links.json", _native.links_json())]
     stale.append(_stale("schema/sections.json", _native.sections_json()))
-    from rashpa.control.runfile import engine_keys  # models are made of these files
+    from rashpa.control.runfile import engine_keys  # models are made from these files
     from rashpa.control.telegrams.part_schema import schema_text
 
     stale.append(_stale("python/rashpa/control/runfile/engine_keys.pyi", engine_keys.stub_text()))

@@ -36,7 +36,7 @@ METRICS_HEAD = """# Metrics
 
 <!-- Made by tools/make_reference.py from python/rashpa/node/door/metric_list.py; do not edit. -->
 
-`/metrics` of a node gives these metrics to Prometheus ([how to scrape it](../how-to/watch_nodes.md)). They are made of the node's counters at each scrape, so that they are those of status telegrams and reports. A metric
+`/metrics` of a node gives these metrics to Prometheus ([how to scrape it](../how-to/watch_nodes.md)). They are made from the node's counters at each scrape, so that they are those of status telegrams and reports. A metric
 of work that a node does not do, or has not seen yet, is absent. Counters of a run begin at 0 with each run. A histogram has `_bucket`, `_sum` and `_count` behind its name; buckets of
 latencies are powers of two, 1.024 µs to 17 s, and hold exactly what the engine counted.
 """

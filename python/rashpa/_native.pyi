@@ -300,7 +300,7 @@ class Emulator:
     def begun(self) -> int: ...  # while paused: frames up to the latest that a DTP has begun
     def end_at(
         self, frames: int
-    ) -> None: ...  # a paused run that is told its end has so many frames, and goes on to them
+    ) -> None: ...  # a paused run ends after `frames` frames: it goes on until there
     def stop(self) -> None: ...  # bounded; idempotent
     def wait(self, timeout_s: float) -> bool: ...  # True when all DTPs are done
     def status(self) -> EmulatorStatus: ...
@@ -555,7 +555,7 @@ class BufferConfig:
     pixel: str
     special: list[SpecialValue]
     masked: str  # which values are no counts: "delivered", as the detector's, or as for Pipeline
-    images: int  # so many are due, or at most so many
+    images: int  # number of images that are due, or the most that may come
     end: str  # "known" | "told": by Receiver.finish
     dealt: bool  # one of several among which images are dealt: records tell their frames
     quiet_ms: int  # how long a stack that has begun waits for images that nobody has sent; 0: until the end

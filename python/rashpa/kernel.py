@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel as a function on arrays of images: `rashpa.kernel.csr(images, threshold=3)`.
 
-The functions are made of the kernels' own declarations, and tools/make_kernels.py writes `kernel.pyi` from the same. Images are [image][row][column], or one
+The functions are made from the kernels' own declarations, and tools/make_kernels.py writes `kernel.pyi` from the same. Images are [image][row][column], or one
 [row][column]; they are read in place, without Python's lock. `rashpa.Found` describes the results.
 
     >>> import numpy as np, rashpa.kernel

@@ -11,7 +11,7 @@ from typing import Any
 
 _INPUTS = ("I0", "I1", "I2", "I3", "I4", "I5")
 _MOST = 5  # inputs of two functions in one LUT
-_NEAR = 40  # of one net's LUTs so many are looked at for each
+_NEAR = 40  # number of one net's LUTs that are examined for each
 
 
 def packed(cells: dict[str, Any]) -> int:

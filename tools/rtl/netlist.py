@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what Yosys' synth_xilinx made of a module: the number of each resource, and of LUTs that lie between two registers."""
+"""Reads what Yosys' synth_xilinx made from a module: the number of each resource, and of LUTs that lie between two registers."""
 
 import collections
 from collections.abc import Iterator

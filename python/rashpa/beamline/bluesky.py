@@ -144,7 +144,7 @@ class _Acquisition:
         return master
 
     async def take(self, frames: int) -> None:
-        """Release so many frames. Raise SessionError when the run refuses."""
+        """Release `frames` frames. Raise SessionError when the run refuses."""
         await asyncio.wrap_future(self._session.trigger(frames))
         self.driver.set_status(DetectorStatus.RUNNING)
 

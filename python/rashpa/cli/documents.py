@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents that commands write with `--json`. schema/commands.schema.json is made of them: `python -m rashpa.cli.documents > schema/commands.schema.json`."""
+"""The documents that commands write with `--json`. schema/commands.schema.json is made from them: `python -m rashpa.cli.documents > schema/commands.schema.json`."""
 
 import json
 import sys

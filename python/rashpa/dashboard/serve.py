@@ -134,7 +134,7 @@ def _use_of(nodes: Nodes, starter: Starter) -> Callable[[Plan], str]:
 
 
 class _Pages:
-    """Opens pages, at most so many at a time. `name`: of the run."""
+    """Opens pages, up to a bound at a time. `name`: name of the run."""
 
     def __init__(self, watch: Watch, past: PastRuns, keys: Keys, starter: Starter, name: str) -> None:
         self._watch = watch

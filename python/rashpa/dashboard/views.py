@@ -45,7 +45,7 @@ class Views:
                 return slot.content
             if wait_s > 0:
                 await asyncio.sleep(wait_s)
-            # a page that comes late once is not late for ever: so many a second, not so many pauses a second
+            # a page that comes late once is not late for ever: the rate counts pages, not pauses
             slot.when = max(slot.when, time.monotonic() - SHORTEST_S / 2) + SHORTEST_S
             content = await client.view({**query, **({} if after is None else {"after": str(after)})})
             if content is None:

@@ -18,7 +18,7 @@ def fake_command(role: str, name: str) -> tuple[str, ...]:
 
 
 def run_and_strike(plan: Plan, strike: Callable[[Manager], None], after_images: int = 4) -> tuple[Outcome, float]:
-    """Call `strike` once all receivers have so many complete images. Return the outcome, and the seconds after the strike."""
+    """Call `strike` once all receivers have this number of complete images. Return the outcome, and the seconds after the strike."""
     struck: list[float] = []
 
     def observe(progress: Progress) -> None:

@@ -60,7 +60,7 @@ async def eventually_in_loop(
 
 
 def slowed(seconds: float) -> float:
-    """Return the time that this machine now takes for so many seconds of a process: as many where others leave it a processor, more where they do not. Use it
+    """Return the time that this machine now takes for a number of seconds of a process: as long where others leave it a processor, more where they do not. Use it
     for a bound by the clock whose subject is a time."""
     began, used = time.monotonic(), time.process_time()
     while time.process_time() - used < _WORK_S:

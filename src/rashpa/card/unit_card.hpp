@@ -24,7 +24,7 @@ constexpr std::uint32_t unit_blocks(std::uint64_t pixels) noexcept {
   return static_cast<std::uint32_t>((pixels + kUnitBlockPixels - 1) / kUnitBlockPixels);
 }
 
-/// A list of pixels is beats of so many entries; that of an image's block may end with a beat of less.
+/// A list of pixels consists of beats with this number of entries. The last beat of a block may have fewer.
 inline constexpr std::uint32_t kUnitListEntries = 16;
 inline constexpr std::uint32_t kUnitListBeatBytes = 64;
 
@@ -79,8 +79,8 @@ struct UnitEntries {
   std::span<std::uint32_t> index;  ///< of pixels, ascending
   std::span<std::int16_t> value;   ///< of as many
 };
-/// Takes the beats of a list apart; returns how many entries they have, nothing when they are no list of so many pixels
-/// or are more than there is room for.
+/// Takes the beats of a list apart; returns how many entries they have, nothing when they are no list of an image of
+/// this size, or do not fit.
 std::optional<std::size_t> unpack_list(std::span<const std::byte> beats, std::uint64_t pixels,
                                        const UnitEntries& out) noexcept;
 

@@ -44,7 +44,7 @@ struct CardConfig {
 /// The trigger of frames.
 enum class Trigger : std::uint8_t {
   internal,  ///< the detector's rate alone
-  software,  ///< Emulator::trigger(): so many frames at the rate, then it waits for the next
+  software,  ///< Emulator::trigger() plays a number of frames at the rate
 };
 
 struct Config {

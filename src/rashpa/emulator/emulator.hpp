@@ -66,10 +66,10 @@ class Emulator {
   /// The number of frames up to the latest that a DTP has begun; 0 before start(). Call it while the emulator is
   /// paused.
   [[nodiscard]] std::uint64_t begun() const noexcept;
-  /// A paused run has so many frames and no more: goes on, and ends there. Throws StateError when a later frame was
+  /// Ends a paused run after `frames` frames: it goes on until there. Throws StateError when a later frame was
   /// begun, and of a card, with groups, or with the fault reorder.
   void end_at(std::uint64_t frames);
-  /// Lets so many more frames be taken (Trigger::software), the first at once. Throws StateError, and counts it, while
+  /// Takes `frames` more frames (Trigger::software), the first at once. Throws StateError, and counts it, while
   /// frames of the trigger before are not sent, when no frame is left, or when it is not started.
   void trigger(std::uint64_t frames);
   /// One more member of a group in a run that goes on, with DTPs of its own, behind all others; it is held until it is

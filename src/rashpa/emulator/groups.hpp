@@ -35,7 +35,7 @@ class Groups {
   /// Calls the functions of that name on all dealers: transfer/dealer.hpp.
   void hold(std::uint64_t frame) noexcept;
   void set_pace(const transfer::Pace& pace) noexcept;
-  /// Frames up to the latest that was due, of those that still deal fresh ones: at least so many.
+  /// A lower bound of the frames up to the latest that was due, over the groups that still deal fresh images.
   [[nodiscard]] std::uint64_t begun() const noexcept;
   void stop() noexcept;
   /// All of them are settled.

@@ -50,8 +50,8 @@ class Pausable {
   /// No frame from number `frame` on is begun until it goes on, nor one behind the foremost that a DTP has begun: the
   /// others follow up to there, so that no image is left half sent. Any thread.
   virtual void pause(std::uint64_t frame) noexcept = 0;
-  /// `rate_hz` above 0: with so many frames a second, the first that is held due now; 0: as before. Any thread. Throws
-  /// ConfigError where the rate is fixed; it is still paused then.
+  /// `rate_hz`: frames a second from now on, and the first frame that is held is due now; 0 keeps the rate. Any thread.
+  /// Throws ConfigError where the rate is fixed; it is still paused then.
   virtual void resume(double rate_hz) = 0;
 };
 

@@ -15,7 +15,7 @@ struct Described {
   std::uint32_t width = 0;  ///< of the images that come out of the pipeline: columns of peaks count its pixels
   std::uint32_t height = 0;
   std::uint32_t stack = 0;
-  std::uint64_t images = 0;  ///< that are due, or at most so many
+  std::uint64_t images = 0;  ///< images that are due, or the most that may come
   Slice slice{};
   Results results{};
 };

@@ -29,7 +29,7 @@ class LineMap {
     set_units(units_per_line);
   }
 
-  /// Empties the map; from now on a line has so many units, at most those of the constructor.
+  /// Empties the map; from now on a line has `units_per_line` units, at most those of the constructor.
   void clear(std::uint32_t units_per_line) noexcept {
     set_units(units_per_line);
     for (std::uint64_t i = 0; i < words_of(units_); ++i) words_[i] = 0;

@@ -21,8 +21,8 @@ namespace rashpa::offline {
 /// sink drops anything: the giver of images waits. One thread at a time; status() from any.
 class Recorder final : private Taker, private receiver::LineOwner {
  public:
-  /// `config.images`: as many as will come, or at most so many (`config.end`). Of `dtps` only the file's metadata are
-  /// made, by the caller. Throws what a receiver throws.
+  /// `config.images`: the number of images that come, or the most that may come (`config.end`). Of `dtps` only the
+  /// file's metadata are made, by the caller. Throws what a receiver throws.
   explicit Recorder(const receiver::BufferConfig& config, std::uint32_t run);
   ~Recorder() override;
   Recorder(const Recorder&) = delete;

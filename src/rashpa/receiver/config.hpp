@@ -84,7 +84,8 @@ struct BufferConfig {
   std::uint32_t slots = 40;
   std::uint32_t stack = 10;
   Slice slice{};
-  std::uint64_t images = 0;  ///< so many are due, or at most so many; of the whole slice, where they are dealt
+  std::uint64_t images =
+      0;  ///< number of images that are due, or the most that may come; of the whole slice, where they are dealt
   End end = End::known;
   bool dealt = false;  ///< it is one of several among which images are dealt: their records tell their frames
   std::uint32_t deadline_ms = 1000;

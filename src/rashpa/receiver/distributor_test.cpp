@@ -24,7 +24,7 @@ using LaneBench = scheduler::testing::Bench;
 
 constexpr std::uint64_t kImages = 12;
 
-/// Decides at once, as it is told.
+/// Decides each image at once, as the test has chosen.
 class ToldUnit final : public unit::Unit {
  public:
   void submit(Stack* stack) noexcept override {

@@ -30,7 +30,7 @@ struct Hdf5Options {
   unsigned threads = 1;
   Compress compress = Compress::automatic;
   Existing existing = Existing::refuse;
-  std::uint32_t series_images = 0;  ///< files of their own, <prefix>_s0001 …, for every so many images; 0: none
+  std::uint32_t series_images = 0;  ///< images in each set of files, <prefix>_s0001 …; 0: one set for all
   NxmxMetadata metadata{};
 };
 

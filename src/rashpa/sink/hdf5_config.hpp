@@ -59,7 +59,7 @@ struct Hdf5Config {
   PixelType pixel = PixelType::u16;  ///< of StackImage::pixels, or of the values of lists
   ImageForm form = ImageForm::dense;
   std::string buffer;        ///< name of the RASHPA buffer
-  std::uint64_t images = 0;  ///< that are due, or at most so many
+  std::uint64_t images = 0;  ///< images that are due, or the most that may come
   End end = End::known;
   Slice slice{};           ///< gives images their frame numbers
   Results results{};       ///< columns of StackImage::scalars, reasons of vetoes

@@ -25,7 +25,7 @@ struct Output {
   bool sparse = false;              ///< the pipeline makes CSR
   std::uint32_t list_capacity = 0;  ///< most pixels in the list of an image; 0 when there are no lists
   std::uint32_t stack = 0;
-  std::uint64_t images = 0;  ///< that are due, or at most so many
+  std::uint64_t images = 0;  ///< images that are due, or the most that may come
   End end = End::known;
   Slice slice{};
   bool delivered = false;                             ///< the detector's own pixels, which no kernel has made

@@ -104,8 +104,8 @@ class DtpSource {
   void hold(std::uint64_t frame) noexcept { hold_.store(frame); }
   /// Sets the pace from frame `pace.frame` on, which nothing has begun; no earlier than the frame of the last change.
   void set_pace(const Pace& pace) { paces_.change(pace); }
-  /// Frames up to the latest that was begun, at least so many: for a moment also one that finds itself held is among
-  /// them. Begun images are sent, or skipped; a call after hold() has the images that were begun before.
+  /// The number of frames up to the latest that was begun. For a moment it may count a frame that is then held. Begun
+  /// images are sent, or skipped; a call after hold() has the images that were begun before.
   [[nodiscard]] std::uint64_t begun() const noexcept {
     const std::uint64_t images = begun_.load();
     return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;

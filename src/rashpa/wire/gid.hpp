@@ -16,7 +16,7 @@ using Gid = std::array<std::uint8_t, 16>;
 
 [[nodiscard]] Gid gid_of(const MacAddress& mac) noexcept;
 [[nodiscard]] std::string text_of(const Gid& gid);
-/// Empty when `gid` is no link-local GID made of the MAC address of a station.
+/// Empty when `gid` is no link-local GID made from the MAC address of a station.
 [[nodiscard]] std::optional<MacAddress> mac_of(const Gid& gid) noexcept;
 
 /// The GID in `text` as an address without port or scope: a scope names an interface of the machine that wrote it.

@@ -157,7 +157,9 @@ def group(
         float, typer.Option(min=0.5, max=1000.0, help="Time of an image on the link of a receiver.")
     ] = 10.0,
     seconds: Annotated[float, typer.Option(min=4.0, max=600.0, help="Duration of each run, about, in seconds.")] = 8.0,
-    rounds: Annotated[int, typer.Option(min=1, max=100, help="Medians of so many.")] = 3,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=100, help="Number of measurements of which the medians are taken.")
+    ] = 3,
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures images dealt to 1, 2 and 4 receivers whose links limit, and to 4 of which one is killed: images a second, and how long a dead one was given images.
 
-A link that limits is emulated: each DTP waits before each image (the fault `stall`) as long as the image would take on the wire. So a receiver gets no more
-than so many images a second, whatever processors do. All is on this machine, by user-space RoCE over loopback.
+A link that limits is emulated: each DTP waits before each image (the fault `stall`) as long as the image would take on the wire. So a receiver gets a fixed number of images a second at most, however fast its processors are. All is on this machine, by user-space RoCE over loopback.
 """
 
 import asyncio

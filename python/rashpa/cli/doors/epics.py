@@ -31,7 +31,10 @@ def epics(
     ] = "127.0.0.1",
     preview_rate: Annotated[float, typer.Option(min=0.01, max=100.0, help="Most previews a second.")] = 10.0,
     step: Annotated[
-        int, typer.Option(min=1, max=64, help="One number of a preview, the largest, for so many pixels a side.")
+        int,
+        typer.Option(
+            min=1, max=64, help="Pixels a side of the square for which a preview has one number, the largest."
+        ),
     ] = 1,
 ) -> None:
     """Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which are asked for while a client has them open.

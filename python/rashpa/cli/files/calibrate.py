@@ -90,7 +90,7 @@ class PedestalOptions:
 
 
 def _maps(options: PedestalOptions, tell: Teller, work: Work) -> tuple[dict[int, ModuleMaps], DataBooks]:
-    """Return the maps of each module by its number, and the books of the files that they were made of."""
+    """Return the maps of each module by its number, and the books of the files that they were made from."""
     frames = options.frames(work)
     there = [one for one in frames if one is not None]
     count = len(there[0].modules)

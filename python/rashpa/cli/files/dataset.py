@@ -110,7 +110,7 @@ class MakeOptions:
         0.3
     )
     dark_every: Annotated[
-        int, typer.Option(min=0, help="jungfrau: the last of every so many frames is dark; 0: none.")
+        int, typer.Option(min=0, help="jungfrau: distance from one dark frame to the next; 0: none is dark.")
     ] = 10
     spots: Annotated[int, typer.Option(min=0, help="jungfrau: Bragg spots of a hit.")] = 80
     background: Annotated[float, typer.Option(help="jungfrau: mean photons a pixel of a hit.")] = 1.0

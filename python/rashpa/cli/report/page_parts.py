@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a report's page as data, and the page made of them by Jinja2, which escapes every text."""
+"""The parts of a report's page as data, and the page made from them by Jinja2, which escapes every text."""
 
 import functools
 from collections.abc import Iterable, Sequence

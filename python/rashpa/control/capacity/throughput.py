@@ -54,7 +54,7 @@ def words_of(section: Buffer) -> str:
 
 
 def images_per_s(known: Iterable[Throughput], fingerprint: str, pixels: int) -> float | None:
-    """Return the images of so many pixels that the pipeline makes in a second, None when it has not been measured. Of several measurements the one nearest in
+    """Return the number of images of this size that the pipeline processes in a second, None when it has not been measured. Of several measurements the one nearest in
     size counts; the time of an image grows with its pixels."""
     fitting = [one for one in known if one.pipeline == fingerprint]
     if not fitting:

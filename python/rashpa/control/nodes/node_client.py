@@ -55,7 +55,7 @@ class NodeError(RashpaError, RuntimeError):
 
 
 def run_id_of(owner: str) -> str:
-    """Return the identifier that all files of a run have in common. It is made of the secret by which the run owns its nodes, which a manager that takes over
+    """Return the identifier that all files of a run have in common. It is made from the secret by which the run owns its nodes, which a manager that takes over
     has, too."""
     return hashlib.sha256(owner.encode()).hexdigest()[:32] if owner else ""
 

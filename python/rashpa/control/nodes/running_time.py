@@ -46,7 +46,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
 
 
 class _Wait:
-    """Calls `over` when so many seconds have been lived."""
+    """Calls `over` when this process has run for a number of seconds; time in which it stood still does not count."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float, over: Callable[[], None]) -> None:
         self._loop = loop

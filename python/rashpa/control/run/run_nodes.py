@@ -22,7 +22,7 @@ from rashpa.control.runfile.token import new_token
 from rashpa.control.telegrams import telegram
 
 _RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time, where nothing else is asked of them …
-_RENEWALS_PER_S = 50.0  # … and no more often than so many in all
+_RENEWALS_PER_S = 50.0  # … and at most this many in all
 _LONGEST_RENEW_S = 3.0  # a third of the lease
 _CLOSE_S = 5.0  # of a connection to one that does not answer
 _ENDED_S = 0.05  # for the end of a process to be known

@@ -138,7 +138,7 @@ class RunSession:
         return self._do(self._look())
 
     def settled(self, buffer: str, images: int, patience_s: float) -> "Future[Counts]":
-        """Wait until so many images of a buffer are decided, and stored where they were accepted. Raise SessionError when the run ends before, or that takes
+        """Wait until this number of images of a buffer is decided, and stored where they were accepted. Raise SessionError when the run ends before, or that takes
         too long."""
         return self._do(self._settled(buffer, images, patience_s))
 
@@ -148,7 +148,7 @@ class RunSession:
         return self._do(self._view(buffer, query))
 
     def trigger(self, frames: int) -> "Future[None]":
-        """Let all emulators of a run with detector.trigger = "software" take so many frames. Raise SessionError when one refuses."""
+        """Let all emulators of a run with detector.trigger = "software" take `frames` frames. Raise SessionError when one refuses."""
         return self._do(self._trigger(frames))
 
     def steer(self, way: Way) -> "Future[str]":

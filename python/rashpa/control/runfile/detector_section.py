@@ -55,7 +55,7 @@ class Detector(Section):
     rate_hz: float = Field(default=0.0, ge=0.0, le=1e9, description="frames a second; 0: as fast as flow allows")
     trigger: Literal["internal", "software"] = Field(
         default="internal",
-        description="the start of frames; software: `rashpa trigger`, so many at rate_hz, and then none until the next",
+        description="the start of frames; software: each `rashpa trigger` takes its number of frames at rate_hz, and none comes until the next",
     )
     name: str = "detector"
     description: str = ""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels, as they declare themselves in src/rashpa/kernel: schema/kernels.json, which `tools/make_kernels.py` has the native module write.
 
-The manager runs where nothing is compiled, so the file is all that it knows; the models of the run file are made of it here.
+The manager runs where nothing is compiled, so the file is all that it knows; the models of the run file are made from it here.
 """
 
 import dataclasses
@@ -51,7 +51,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Input:
-    """Describes an array that a kernel gets, made of the files that its parameters name. `shape`: [height][width], or any number of values."""
+    """Describes an array that a kernel gets, made from the files that its parameters name. `shape`: [height][width], or any number of values."""
 
     name: str
     type: str

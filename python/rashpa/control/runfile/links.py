@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The links, as they declare themselves in src/rashpa/link: schema/links.json, which the native module writes for `tools/make_kernels.py`.
 
-A link's declaration is the only place of its keys: the table [link.<kind>] of the run file, the options in telegrams and the page of keys are made of it.
+A link's declaration is the only place of its keys: the table [link.<kind>] of the run file, the options in telegrams and the page of keys are made from it.
 """
 
 import functools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of a part of the program (a kernel, a link), as its folder in src/rashpa declares them, and fields of the run file that are made of them."""
+"""Parameters of a part of the program (a kernel, a link), as its folder in src/rashpa declares them, and fields of the run file that are made from them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -34,7 +34,7 @@ class Run(RunKeys):
         default=None,
         ge=1,
         le=2**31,
-        description="a new series, with output files and books of its own, every so many frames",
+        description="frames of a series, which has output files and books of its own",
     )
     number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
     output: str = Field(

@@ -14,7 +14,7 @@ from rashpa.data.base.rashpa_error import RashpaError
 MAX_BYTES = 4 << 20
 MAX_ELEMENTS = 16384
 MAX_ATTRIBUTES = 65536
-_HEAD_BYTES = 4096  # a root that is not complete in so many bytes is none of ours
+_HEAD_BYTES = 4096  # a root that is not complete in this number of bytes is none of ours
 _ASSIGNMENT = re.compile(rb"=[ \t\r\n]{0,16}[\"']")
 
 

@@ -111,7 +111,7 @@ class Resume(Order):
 @dataclass(frozen=True, kw_only=True)
 class Stop(Order):
     """Ends a run in order. An emulator stops sending; a receiver expects no more images and closes those that are open. `ends`: for buffers that are told
-    their ends, which otherwise end with the last arrival. `frames`: a paused emulator that is told its end goes on until it has played so many; 0: it ends
+    their ends, which otherwise end with the last arrival. `frames`: a paused emulator that is told its end goes on until it has played this number; 0: it ends
     where it is."""
 
     ends: tuple[DtpEnd, ...] = ()
@@ -162,7 +162,7 @@ class Reset(Order):
 
 @dataclass(frozen=True, kw_only=True)
 class Trigger:
-    """Lets an emulator that waits for triggers take so many more frames. Any sender with the node's token may give it. The node refuses it while frames of
+    """Lets an emulator that waits for triggers take `frames` more frames. Any sender with the node's token may give it. The node refuses it while frames of
     the trigger before are not sent."""
 
     frames: int = 1

@@ -213,7 +213,7 @@ class SpecialValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """The place where a buffer publishes its decisions: the name of a ring of so many images, the endpoint of a ZeroMQ socket; empty: not there."""
+    """The place where a buffer publishes its decisions: the name of a ring and its number of images, the endpoint of a ZeroMQ socket; empty: not there."""
 
     ring: str
     zmq: str
@@ -222,7 +222,7 @@ class Feedback:
 
 @dataclass(frozen=True, kw_only=True)
 class Buffer:
-    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of
+    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most this number, and Stop gives the true one. `dealt`: it is one of
     several among which images are dealt, and records tell their frames. `quiet_ms`: how long a begun stack waits for images that were not sent, although
     its sources may wait for its slots; 0: until the end. `masked`: the pixels that hold no count, as the run file describes them. `keys`: those of
     [[buffer]] that the receiver carries out."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of the form, made of the run file's own model: kinds, bounds and descriptions are said there alone."""
+"""The fields of the form, made from the run file's own model: kinds, bounds and descriptions are said there alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

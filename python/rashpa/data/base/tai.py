@@ -82,7 +82,7 @@ def leap_caution(today: date | None = None) -> str:
     if (today or datetime.now(UTC).date()) < until:
         return ""
     return (
-        f"leap seconds are known until {until}: UTC is made of TAI as it was then; if there was one since, times are a second early or late; "
+        f"leap seconds are known until {until}: UTC is made from TAI as it was then; if there was one since, times are a second early or late; "
         "install a newer rashpa"
     )
 

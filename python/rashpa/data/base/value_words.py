@@ -140,7 +140,7 @@ def shown_of(value: Any) -> str:
 
 
 def one_of(choices: Iterable[str], value: Any) -> str:
-    """Return the demand for one of the choices, with the one that may be meant."""
+    """Return the advice to give one of the choices, and to name the one that resembles the given text."""
     listed = list(choices)
     return _one_of(", ".join(f"'{one}'" for one in listed[:-1]) + f" or '{listed[-1]}'" * bool(listed), value)
 

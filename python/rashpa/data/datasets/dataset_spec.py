@@ -30,7 +30,7 @@ class JungfrauSpec(Spec):
         default=0.3, ge=0.0, le=1.0, description="share of hits among the frames that are not dark"
     )
     dark_every: int = Field(
-        default=10, ge=0, le=2**32 - 1, description="the last of every so many frames is dark; 0: none"
+        default=10, ge=0, le=2**32 - 1, description="distance from one dark frame to the next; 0: none is dark"
     )
     spots: int = Field(default=80, ge=0, le=10000, description="Bragg spots of a hit, on all modules together")
     background: float = Field(default=1.0, ge=0.0, le=1000.0, description="mean photons a pixel of a hit")
@@ -123,9 +123,11 @@ class StoredSpec(Spec):
         default=0.0,
         ge=0.0,
         le=1e6,
-        description="so many times as fast as the frames were taken, each at its recorded time; 0: at detector.rate_hz",
+        description="speed relative to the recording, with each frame at its recorded time; 0: at detector.rate_hz",
     )
-    frames: int = Field(default=0, ge=0, le=2**32 - 1, description="the first so many stored images; 0: all")
+    frames: int = Field(
+        default=0, ge=0, le=2**32 - 1, description="number of stored images to use, from the first on; 0: all"
+    )
     follow: list[FileName] = Field(
         default=[],
         max_length=64,

@@ -62,7 +62,7 @@ class Scale:
         return np.log(above / self.low) / math.log(self.high / self.low)
 
     def ticks(self, most: int) -> list[float]:
-        """Return at most so many values that are easily read."""
+        """Return at most `most` values that are easily read."""
         if self.linear:
             return _even_ticks(self.low, self.high, most)
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
@@ -229,17 +229,17 @@ def _colours_of(shares: NDArray[np.float64]) -> _Canvas:
 
 
 def _within(place: float, most: int) -> int:
-    """Return a place that lies in an image of so many pixels, since nodes may send any place."""
+    """Return the nearest place inside an image of this size, since nodes may send any place."""
     return round(min(max(place, 0.0), float(most))) if math.isfinite(place) else 0
 
 
 def _ticks_of(pixels: int, size: int) -> list[float]:
-    """Return the ticks of an axis of so many pixels of a detector, of this size in the picture."""
+    """Return the ticks of an axis with a number of the detector's pixels and a length in the picture."""
     return _even_ticks(0, pixels, size // _APART) if size >= _APART else [0.0]
 
 
 def _even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most so many multiples of 1, 2 or 5 times a power of ten, and one at least where there is one."""
+    """Return at most `most` multiples of 1, 2 or 5 times a power of ten, and one at least where there is one."""
     least = (high - low) / most
     power = 10.0 ** math.floor(math.log10(least))
     step = next(part * power for part in (1, 2, 5, 10) if part * power >= least)

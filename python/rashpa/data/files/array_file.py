@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An array made of a file, for maps and masks. One rule for every kind of file: exactly one array of it fits, or it is named, or it is an error that
+"""An array made from a file, for maps and masks. One rule for every kind of file: exactly one array of it fits, or it is named, or it is an error that
 lists what is there.
 
 `.npy`, headerless numbers, `.zst` of these, `ARCHIVE.npz` or `ARCHIVE.npz:KEY`, HDF5 or `FILE.h5:/PATH`, an image file or `FILE#FRAME`.

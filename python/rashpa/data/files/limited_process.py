@@ -100,7 +100,7 @@ def _limit(which: int, soft: int, hard: int) -> None:
 
 
 def limit_more_memory(more_bytes: int) -> bool:
-    """Let this process take so much more address space than it has now; return whether it may take as much."""
+    """Limit the address space that this process may take beyond the one that it has now; return whether it may take as much."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 (a file of the kernel, read at once)
         now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]

@@ -123,7 +123,7 @@ def _places_of(geometry: CrystfelGeometry, module: tuple[int, int], axes: Axes |
 
 
 def _bad_parts(geometry: CrystfelGeometry, shape: tuple[int, int], rows: int) -> Iterator[ModulePart]:
-    """Yield the bad pixels of modules of so many rows. `shape`: of the modules one below the other. ValueError when they are too many rectangles."""
+    """Yield the bad pixels of modules with this number of rows. `shape`: shape of all modules, one below the other. ValueError when they are too many rectangles."""
     bad = geometry.bad_pixels(shape)
     count = 0
     for number in range(-(-shape[0] // rows)):

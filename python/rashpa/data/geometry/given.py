@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays that kernels are given at set-up (the `inputs` that they declare), made of the files that their parameters name."""
+"""Arrays that kernels are given at set-up (the `inputs` that they declare), made from the files that their parameters name."""
 
 import importlib
 from collections.abc import Callable, Mapping

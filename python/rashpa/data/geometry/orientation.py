@@ -72,7 +72,7 @@ class Orientation:
 
 
 def _quarters(pixels: "NDArray[Any]", turns: int) -> "NDArray[Any]":
-    """Give a view, [...][row][column], turned clockwise by so many quarters. NumPy is not imported for it: run files are read without."""
+    """Give a view, [...][row][column], turned clockwise by a number of quarters. NumPy is not imported for it: run files are read without."""
     backwards = slice(None, None, -1)
     columns, rows = ((slice(None),) * 2, (backwards, slice(None)), (backwards,) * 2, (slice(None), backwards))[turns]
     return (pixels.swapaxes(-2, -1) if turns % 2 else pixels)[..., rows, columns]

@@ -216,7 +216,7 @@ class Pipeline:
     `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`; or Python functions that `rashpa.data.kernels.kernel.kernel` declares, by
     themselves or as `{"name": "python", "function": spots, "parameters": {"threshold": 20}}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator of this
     machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over the pixels.
-    `arrays`: by kernel, the inputs that it declares, in place of those made of the files that its parameters name.
+    `arrays`: by kernel, the inputs that it declares, in place of those made from the files that its parameters name.
 
     `masked`: the values of the images that are no counts; by default the masking of each array. Pixels that kernels have made carry it, and of any other
     array all numbers count, NaN excepted. "delivered": as detectors mask, the maximum of unsigned types and all below zero; "minimum": the least value alone,

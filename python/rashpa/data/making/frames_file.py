@@ -50,7 +50,7 @@ def write_frames_file(master: Path) -> Path:
                     column.attrs["names"] = names
             entry["master"] = h5py.ExternalLink(master.name, "/entry")
     except (OSError, KeyError) as error:
-        raise StoredRunError(f"{out}: cannot be made of {master.name} ({error})") from error
+        raise StoredRunError(f"{out}: cannot be made from {master.name} ({error})") from error
     return out
 
 

@@ -52,7 +52,7 @@ class Foreign:
             raise
 
     def bytes_of(self, count: int) -> int:
-        """Return how many bytes so many images take after unpacking."""
+        """Return the bytes that a number of images takes after unpacking."""
         return max(self._chunk_bytes, count * self.shape[0] * self.shape[1] * np.dtype(self.pixel).itemsize)
 
     def read(self, first: int, count: int) -> Piece:

@@ -19,7 +19,7 @@ _LONGEST_TEXT = 2000
 
 
 def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: float, run: Path) -> dict[str, Any]:
-    """Return the answer of `module` to `asked` within so many seconds. Raise StoredRunError that begins with the run, MemoryError when nothing is known about it."""
+    """Return the answer of `module` to `asked` within a number of seconds. Raise StoredRunError that begins with the run, MemoryError when nothing is known about it."""
     process = start_limited(module, [json.dumps(asked)], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     with process:
         try:

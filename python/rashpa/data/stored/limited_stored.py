@@ -65,7 +65,7 @@ class Served(Stored, Protocol):
     """Declares the source of the other process."""
 
     def bytes_of(self, count: int) -> int:
-        """Return how many bytes so many images take after unpacking."""
+        """Return the bytes that a number of images takes after unpacking."""
 
 
 class LimitedStored:

@@ -31,5 +31,5 @@ def run_books(run: Run | JoinedRun) -> DataBooks:
 
 
 def unknown_text(images: int) -> str:
-    """Return in words that the fate of so many images is unknown."""
+    """Return the sentence that the fate of this number of images is unknown."""
     return f"nothing is known of {images} images: the receiver ended early, or its index was cut"

@@ -99,7 +99,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class ProfileFacts:
-    """Describes arrays of fixed length that a kernel has made of every image, by name with their units, and the axes, the slow one first."""
+    """Describes arrays of fixed length that a kernel has made from every image, by name with their units, and the axes, the slow one first."""
 
     arrays: dict[str, str]
     axes: dict[str, NDArray[np.float64]]

@@ -222,7 +222,7 @@ class NxmxFields:
         across, down = (self.number(f"{DETECTOR}/{axis}_pixel_size", LENGTHS) for axis in "xy")
         if across and down and not math.isclose(across, down, rel_tol=1e-6):
             self.notes.append(
-                f"pixels are {across:g} m wide and {down:g} m high; files that are made of it have square ones, so that rows lie elsewhere"
+                f"pixels are {across:g} m wide and {down:g} m high; files that are made from it have square ones, so that rows lie elsewhere"
             )
         for name, value in (("beam_center_x", self.beam_center("x")), ("beam_center_y", self.beam_center("y"))):
             if value is not None:

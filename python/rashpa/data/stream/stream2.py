@@ -283,7 +283,7 @@ def _began_ns(found: Mapping[str, Any]) -> int:
 
 
 def date_of(value: object) -> datetime | None:
-    """Return a date in UTC; one without a time zone is taken for that."""
+    """Return a date in UTC. A date without a time zone counts as UTC."""
     try:
         date = value if isinstance(value, datetime) else datetime.fromisoformat(text_of(value))
         return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)

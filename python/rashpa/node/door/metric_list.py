@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every metric of a node, with its one name and its meaning. `metrics` can expose no other, and docs/reference/metrics.md is made of this list."""
+"""Every metric of a node, with its one name and its meaning. `metrics` can expose no other, and docs/reference/metrics.md is made from this list."""
 
 from dataclasses import dataclass
 from typing import Literal

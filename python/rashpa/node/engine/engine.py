@@ -71,7 +71,7 @@ class Engine(Protocol):
         ...
 
     def trigger(self, frames: int) -> None:
-        """Release so many more frames (emulator)."""
+        """Release a number of further frames (emulator)."""
         ...
 
     def join(self, order: Join) -> tuple[Endpoint, ...]:

@@ -22,7 +22,7 @@ _DETECTOR = "entry/instrument/detector"
 _BEAM = "entry/instrument/beam"
 _NUMBERS = {"count_time": "count_time", "frame_time": "frame_time", "sensor_thickness": "sensor_thickness"}
 """A number of the start, and its place in the detector's group: written where the run file has no value of its own. Beam and size of pixels are those of the run
-file in any case: the places of modules are made of them."""
+file in any case: the places of modules are made from them."""
 _KEYS = {"count_time": "count_time_s", "sensor_thickness": "sensor_thickness_m", "distance": "distance_m"}
 """Keys of [detector] with a default, by their place in the file."""
 _FLAGS = {

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 BEGIN, MIDDLE, END = b"\x02", b"\x03", b"\x04"
 OWN = "\x05"
 """Name of the node itself: its messages are in its log already."""
-MOST_FRAME = 4096  # bytes; a pipe takes so many at once, or none
+MOST_FRAME = 4096  # bytes; a pipe takes up to this number at once, or none
 LONGEST = 500  # bytes of a line; a longer one becomes several
 BURST = 1000  # lines that are kept at once …
-PER_S = 50.0  # … and so many a second after them
+PER_S = 50.0  # … and this number a second after them
 _TICK_S = 0.5  # text without an end of line waits so long for it
 _PIECE = 1 << 16
 _MOST_NAMES = 64

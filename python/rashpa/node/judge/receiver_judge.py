@@ -255,7 +255,7 @@ class ReceiverJudge:
             await asyncio.sleep(_LOOK_S)
 
     async def _decided(self, images: int, rule: str) -> DestinationDtpStatus:
-        """Wait until the receiver has decided so many images of the first DTP, and return its books. One that it does not decide breaks the rule."""
+        """Wait until the receiver has decided a number of images of the first DTP, and return its books. One that it does not decide breaks the rule."""
         until = asyncio.get_running_loop().time() + self._patience_s + _DEADLINE_MS / 1000
         while True:
             status = await self._node.status()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that starts a command, and waits for it and for all others that are left to it. Commands of rashpa that programs hand over are forked from it."""
+"""The first process of a command: it starts the command, and waits for it and for the processes that lose their parent. Commands of rashpa that programs hand over are forked from it."""
 
 import contextlib
 import os

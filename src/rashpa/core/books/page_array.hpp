@@ -24,7 +24,7 @@ class PageArray {
 
  public:
   PageArray() = default;
-  /// Throws ResourceError when there are not so many addresses.
+  /// Throws ResourceError when the process has too few addresses left.
   explicit PageArray(std::uint64_t size) : size_(size) {
     if (size == 0) return;
     void* at = MAP_FAILED;

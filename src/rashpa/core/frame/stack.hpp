@@ -49,7 +49,7 @@ struct StackImage {
   LostRun* lost = nullptr;          ///< room for every run that can occur; owned by the scheduler
   std::int64_t last_packet_ns = 0;  ///< monotonic, of the last packet of the image
   bool proved = false;   ///< `raw` is a copy meanwhile that nobody writes over, and it was intact when it was made
-  bool refused = false;  ///< it was written over before that: nothing is made of it
+  bool refused = false;  ///< it was written over before that: nothing is made from it
   std::span<const PayloadSum> sums{};  ///< one for each DTP; none where nobody says it. Of the scheduler
   FrameRecord::Words header{};         ///< of the first DTP that brought something: the link knows their meaning …
   bool has_header = false;             ///< … if one has

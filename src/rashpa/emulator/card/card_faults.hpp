@@ -37,12 +37,11 @@ struct CardPacketShape {
   std::uint32_t first_psn = 0;
 };
 
-/// Throws ConfigError for kinds of faults that a card cannot make, and for a DTP with so many packets that a PSN comes
-/// twice.
+/// Throws ConfigError for kinds of faults that a card cannot make, and for a DTP with more packets than there are PSNs.
 CardFaults draw_card_faults(const FaultPlan& plan, const transfer::Dtp& dtp, const CardPacketShape& shape);
 
 /// Writes faults into the card's table, in place of those of an earlier run; `faults`: those of the DTP at each place
-/// of the table of DTPs. Throws ConfigError when the card makes none, or not so many.
+/// of the table of DTPs. Throws ConfigError when the card can make none, or fewer.
 void write_card_faults(card::Card& card, std::span<const std::span<const CardFault>> faults);
 
 }  // namespace rashpa::emulator

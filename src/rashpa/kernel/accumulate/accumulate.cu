@@ -101,7 +101,7 @@ class Integers {
       }
     }
   }
-  /// Adds the partial sums to the whole ones, after 32 images at most: 32 bits hold so many narrow pixels.
+  /// Adds the partial sums to the whole ones, after 32 images at most, whose narrow pixels fit 32 bits.
   __device__ __forceinline__ void settle() {
 #pragma unroll
     for (unsigned k = 0; k < kEach; ++k) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The sums on a device, and the quantities that are made of them.
+/// The sums on a device, and the quantities that are made from them.
 #include <bit>
 #include <cstddef>
 #include <cstdint>

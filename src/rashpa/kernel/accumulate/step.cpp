@@ -36,7 +36,7 @@ const Parameters<Config>& parameters() {
   return declared;
 }
 
-/// Types as those of the widest pixels; Quantity has those of the run.
+/// The columns with the types of the widest pixels. A Quantity has the types of the run's pixels.
 std::vector<Column> possible() {
   return {{.name = "sum", .type = Column::Type::i64, .doc = "Sum of the images in which the pixel is not masked"},
           {.name = "mean", .type = Column::Type::f64, .doc = "Mean of them; NaN where there is none"},

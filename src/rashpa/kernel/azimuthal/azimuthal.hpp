@@ -26,7 +26,7 @@ enum class Added : std::uint8_t {
 };
 
 inline constexpr std::uint32_t kNoBin = 0xFFFFFFFF;
-inline constexpr std::size_t kFewBins = 4096;  ///< up to so many, threads share an image
+inline constexpr std::size_t kFewBins = 4096;  ///< up to this number of bins, threads share an image
 
 struct Config {
   Errors errors = Errors::poisson;

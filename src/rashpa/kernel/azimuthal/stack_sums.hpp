@@ -57,7 +57,7 @@ class StackSums {
 void add_together(StackSums& stack, std::size_t chunk, const std::byte* const* images, std::size_t count,
                   std::size_t first, std::size_t last, Sums* sums) noexcept;
 
-/// Returns true when the images hold so much in pixels [first, last), whole blocks, that this is faster than one by
+/// Returns true when so many pixels of [first, last), whole blocks, are not 0 that this is faster than one by
 /// one.
 bool is_dense(PixelFormat format, const std::byte* const* images, std::size_t count, std::size_t first,
               std::size_t last) noexcept;

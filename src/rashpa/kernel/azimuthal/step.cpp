@@ -27,7 +27,7 @@ enum class Unit : std::uint8_t { q_per_angstrom, q_per_nm, two_theta_deg, two_th
 /// Says how a pixel lies in bins, in pyFAI's words.
 enum class Splitting : std::uint8_t { no, bbox, full };
 
-/// The run file's parameters; the arrays are made of most of them before the kernel is.
+/// The run file's parameters; the arrays are made from most of them before the kernel is.
 struct Settings {
   std::string poni, mask, dark, flat;
   std::int64_t bins = 1000;

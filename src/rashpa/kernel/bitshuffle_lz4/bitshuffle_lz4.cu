@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(kLayThreads) lay_out(const DeviceImages in, co
   if (threadIdx.x == 0) mine[shape.blocks] = base + rest;
 }
 
-/// A warp brings a block to its place in the chunk. Words of the chunk are made of two of the block's.
+/// A warp brings a block to its place in the chunk. Words of the chunk are made from two of the block's.
 __global__ void __launch_bounds__(kWarps * 32)
     gather(const DeviceImages in, const Shape shape, const std::uint8_t* room, const std::uint32_t* places,
            const std::uint32_t* sizes, std::byte* chunks, std::size_t stride) {

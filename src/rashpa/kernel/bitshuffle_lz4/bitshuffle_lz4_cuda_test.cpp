@@ -18,7 +18,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Elements of `mean` photons; 0 < noise: so many low bits of noise instead.
+/// Elements of `mean` photons; a `noise` above 0 gives the number of low bits of noise instead.
 Bytes image_of(std::mt19937& random, std::size_t elements, std::size_t element_bytes, double mean, unsigned noise) {
   std::poisson_distribution<unsigned> photons(mean);
   Bytes image(elements * element_bytes);

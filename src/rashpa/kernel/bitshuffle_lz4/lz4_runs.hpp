@@ -6,7 +6,7 @@
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 
-/// The end of an LZ4 block: so many literals, and no match that begins nearer to the end.
+/// An LZ4 block ends with kLastLiterals literals or more, and no match begins in its last kLastMatch bytes.
 inline constexpr std::size_t kLastLiterals = 5;
 inline constexpr std::size_t kLastMatch = 12;
 inline constexpr std::size_t kLeastMatch = 4;

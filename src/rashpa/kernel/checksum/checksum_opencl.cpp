@@ -51,7 +51,8 @@ std::vector<cl_uint> tables() {
   return all;
 }
 
-/// Lines of one length, as jobs have them: so many a work item, and the shifts that put work items' results together.
+/// Lines of one length, which jobs have: the number of lines of a work item, and the shifts that join the results of
+/// work items.
 struct Kind {
   std::uint32_t line_bytes = 0;
   std::uint32_t share = 0;

@@ -392,7 +392,7 @@ class InHardware {
   [[nodiscard]] virtual std::optional<FpgaTables> on_fpga() const = 0;
 };
 
-/// A step by value, made of a kernel's Config: its folder has `step_of(const Config&)`.
+/// A step by value, made from a kernel's Config: its folder has `step_of(const Config&)`.
 class StepOf {
  public:
   template <typename Config>

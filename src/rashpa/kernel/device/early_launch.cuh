@@ -34,8 +34,9 @@ inline bool can_begin_early() {
                       "what a device can do");
   return major >= 9;
 }
-/// Returns true when kernels of a stack of so many images should: those of a single image, which leave room on the
-/// device. Where stacks fill it, blocks that wait take the room of blocks that work (bench/results/gpu_peaks.json).
+/// Returns true when kernels of a stack of this many images should launch early: those of a single image, which leave
+/// room on the device. Where stacks fill it, blocks that wait take the room of blocks that work
+/// (bench/results/gpu_peaks.json).
 inline bool begins_early(std::uint32_t stack) { return stack == 1 && can_begin_early(); }
 
 /// Puts the kernel into the stream; `early`: it may begin before the one in front of it has ended.

@@ -37,7 +37,7 @@ struct Tracking {
   };
   From from = From::off;
   std::uint32_t images = 200;  ///< N: how many images the running mean looks back
-  double sigma = 3;            ///< empty: no farther from the pedestal than so many σ
+  double sigma = 3;            ///< this many σ from the pedestal at most count as empty
   double alarm = 0;            ///< median drift in σ at which an alarm is given; 0: none
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Steps of code from outside the program: a function that looks at one image at a time, and its checked declaration.
-/// Plugins and Python functions are made of it.
+/// Plugins and Python functions are made from it.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -46,7 +46,7 @@ std::string reason_of(const char* text) {
   return reason;
 }
 
-/// The object in memory; unloaded with the last step that is made of it.
+/// The object in memory; unloaded with the last step that is made from it.
 class Library {
  public:
   Library(const std::filesystem::path& file, std::string origin) : origin_(std::move(origin)) {

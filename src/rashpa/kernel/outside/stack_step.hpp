@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Steps of code from outside the program that work on whole stacks where they lie, in the memory of a CUDA device.
-/// Python functions are made of it.
+/// Python functions are made from it.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -111,7 +111,7 @@ class Rows {
   std::atomic<std::size_t> too_many_{0};  // relaxed: threads of a unit write, the pass reads after they have met
 };
 
-/// A Finder a thread, made of the kernel's Config, the shape, and the lookup that all of them share.
+/// A Finder a thread, made from the kernel's Config, the shape, and the lookup that all of them share.
 template <typename Finder, typename Config, typename Lookup>
 class Pass final : public CpuPass {
  public:

@@ -11,8 +11,8 @@ inline constexpr std::uint32_t kRingOthers = 32;  ///< values of a ring that hav
 /// Bytes for each ring of an image: bins, values without a bin and their number.
 inline constexpr double kCountedRingBytes = (kRingBins + kRingOthers + 1) * sizeof(std::uint32_t);
 
-/// Says whether images are counted: pixels that have few values, not so many rings that counters are more than pixels,
-/// and not more than 64 MiB of counters for a stack. Python's device_memory.py says the same.
+/// Returns true when rings are counted by value: pixels have 8 or 16 bits, the image has more pixels than counters, and
+/// the counters of a stack take 64 MiB at most. Python's device_memory.py says the same.
 constexpr bool counts_rings(std::size_t pixel_bytes, std::size_t pixels, std::size_t rings,
                             std::size_t stack) noexcept {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20U;

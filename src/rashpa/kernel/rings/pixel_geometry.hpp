@@ -31,8 +31,8 @@ struct PixelGeometry {
   std::vector<Panel> panels{};  ///< none: the image is one
 };
 
-/// The arrays made of the files that the parameters `poni` and `geometry` name; null when they name none. Throws
-/// ConfigError that begins with `owner` ("kernel sparsify") when nothing was made of them, or a panel does not lie in
+/// The arrays made from the files that the parameters `poni` and `geometry` name; null when they name none. Throws
+/// ConfigError that begins with `owner` ("kernel sparsify") when nothing was made from them, or a panel does not lie in
 /// the image.
 std::shared_ptr<const PixelGeometry> geometry_of(const Given& given, std::string_view owner, const std::string& poni,
                                                  const std::string& geometry);

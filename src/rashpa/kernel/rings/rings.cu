@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kMarkThreads)
       eight.marks(value, above + std::size_t{image} * rings * step, step);
 }
 
-/// A thread 32 pixels, of which those are marked already that are above the least of all limits.
+/// One thread handles 32 pixels. Pixels above the smallest of all limits are marked already.
 template <typename T>
 __global__ void __launch_bounds__(kMarkThreads)
     mark_again(const T* images, std::size_t stride, const std::uint8_t* work, const std::uint16_t* ring_of,

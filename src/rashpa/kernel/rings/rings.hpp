@@ -17,7 +17,7 @@ class Rings {
  public:
   static constexpr std::uint16_t kNone = 0xFFFF;  ///< a pixel that is in no ring
   static constexpr std::uint32_t kMost = 0xFFFE;
-  /// Pixels are sorted by so many at once: their values stay in the cache, and neighbours go to a few pages of memory.
+  /// This many pixels are sorted at once: their values stay in the cache, and neighbours go to a few pages of memory.
   static constexpr std::size_t kBand = std::size_t{1} << 16U;
 
   /// Values of one ring in a band: from where in the band's values, to where in those of the image.

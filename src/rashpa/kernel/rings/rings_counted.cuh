@@ -115,7 +115,7 @@ template <typename T, bool Above>
 class CountedRing {
  public:
   using Found = Sums<T, Above>;
-  /// `at`: of the ring of the image; `others`: so many of its values have no bin.
+  /// `at`: number of the ring in the image; `others`: number of its values that have no bin.
   __device__ __forceinline__ CountedRing(const Counted& counted, std::size_t at, std::uint32_t others) {
     const unsigned lane = threadIdx.x % 32;
 #pragma unroll

@@ -7,7 +7,7 @@
 
 namespace rashpa::kernel::sigma_clip {
 
-/// A kernel that is made of its parameters and of the geometry that they name: its folder has `step_of(const Config&)`.
+/// A kernel that is made from its parameters and the geometry that they name: its folder has `step_of(const Config&)`.
 /// The arguments of its constructor outlive it.
 template <class Settings>
 class GeometryKernel final : public Kernel {

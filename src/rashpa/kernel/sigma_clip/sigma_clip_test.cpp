@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The background by radius, and the kernels that are made of it.
+/// The background by radius, and the kernels that are made from it.
 #include "rashpa/kernel/sigma_clip/sigma_clip.hpp"
 
 #include <gmock/gmock.h>

@@ -146,7 +146,7 @@ class Assembly {
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
   [[nodiscard]] bool verified(std::uint64_t index) const noexcept;
-  /// Lines are there before their event comes, and are not counted one by one.
+  /// Returns true when all lines are there before their event comes, so that nobody counts them one by one.
   [[nodiscard]] bool whole_at_event() const noexcept { return sight_ == Sight::events || sight_ == Sight::images; }
   void decide_by(std::uint64_t closed, std::uint64_t released, std::int64_t now, bool timed,
                  ArrivalOutput& out) noexcept;

@@ -39,7 +39,7 @@ class ThreadedReceiver : public Receiver {
 
  protected:
   /// `link`: for messages. Throws ConfigError unless there are 1 … `dtps` threads and as many queues as DTPs.
-  /// `together`: so many DTPs in a row are served by one thread, because they come by one socket; DTP d is then served
+  /// `together`: number of DTPs in a row that one thread serves, because they come by one socket; DTP d is then served
   /// by thread (d / together) mod threads.
   ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues,
                    std::uint32_t together = 1);

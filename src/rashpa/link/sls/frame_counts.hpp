@@ -68,7 +68,8 @@ class FrameCounts {
 /// The count of one port. Used by its thread alone.
 class PortCount {
  public:
-  /// `packets`: of a frame; so many in a row that lie behind prove that numbers have fallen back.
+  /// `packets`: number in a frame. As many old numbers in a row prove that the detector counts from the beginning
+  /// again.
   PortCount(FrameCounts& counts, std::uint32_t packets) noexcept;
 
   /// The run's frame of a packet with that number. Empty: it is of no frame, or nobody knows yet which.

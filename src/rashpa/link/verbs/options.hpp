@@ -22,7 +22,7 @@ struct Options {
   std::string device;                     ///< "mlx5_0", "rxe0"; empty: the one that has the address
   Verify verify = Verify::all;            ///< an RNIC shows no packet: the CRC32C is the only proof
   std::uint32_t send_depth = 256;         ///< writes in flight per DTP
-  std::uint32_t signal_every = 16;        ///< one completion for so many writes; the event always has one
+  std::uint32_t signal_every = 16;        ///< number of writes for each completion; the event always has one
 };
 
 /// The options of a telegram, by the names of the run file's keys.

@@ -41,7 +41,7 @@ struct QueuePairConfig {
   std::uint32_t pmtu = 1024;
   std::uint32_t send_depth = 16;
   std::uint32_t receive_depth = 1;
-  std::uint32_t inline_bytes = 0;  ///< so many bytes may be sent from memory that is not registered
+  std::uint32_t inline_bytes = 0;  ///< number of bytes that can be sent from memory that is not registered
 };
 
 /// One queue pair, made in state INIT (receives may be posted), ready after connect(). Empties itself before it goes.

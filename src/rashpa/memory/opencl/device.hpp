@@ -73,7 +73,7 @@ using Queue = Owned<cl_command_queue, &Api::release_queue>;
 using Memory = Owned<cl_mem, &Api::release_memory>;
 using Event = Owned<cl_event, &Api::release_event>;
 
-/// A device with a context of its own. Outlives everything made of it.
+/// A device with a context of its own. Outlives everything made from it.
 class Device {
  public:
   explicit Device(const DeviceInfo& info);

@@ -21,7 +21,8 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
 /// none reads pixels.
 unit::Delivery delivery_of(const std::vector<SinkConfig>& sinks);
 
-/// Returns where sinks of a buffer with so many slots find each other's chunks; null when none makes any for others.
+/// Returns the place where sinks of a buffer with `slots` slots find each other's chunks; null when none makes any for
+/// others.
 std::shared_ptr<sink::ChunkBoard> chunk_board_of(const std::vector<SinkConfig>& sinks, const Output& output,
                                                  std::uint32_t slots);
 /// The settings of one of them. One that may drop makes no chunks for others: they would wait for chunks that never

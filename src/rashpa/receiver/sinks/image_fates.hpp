@@ -19,7 +19,7 @@ enum class Fate : std::uint8_t {
 /// The fates of all images of a run at one sink: each is settled once, by the first caller. Any thread.
 class ImageFates {
  public:
-  /// Throws ResourceError when there are not so many addresses.
+  /// Throws ResourceError when the process has too few addresses left.
   explicit ImageFates(std::uint64_t images) : fates_(images) {}
 
   /// The sink is to keep the image.

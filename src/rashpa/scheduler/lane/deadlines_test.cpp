@@ -11,7 +11,7 @@ constexpr std::int64_t kDeadline = 1'000'000;
 /// Two DTPs, stacks of 4 in a ring of 8, a run of 12. Time goes by in steps that a living process makes.
 struct Timed {
   explicit Timed(std::int64_t quiet_ns = 0) : deadlines(2, 8, kDeadline, quiet_ns) { live(0); }
-  /// Looks until so much time has gone by.
+  /// Looks until this time has gone by.
   void live(std::int64_t ns) {
     const std::int64_t end = now + ns;
     for (;;) {

@@ -31,7 +31,7 @@ struct LaneConfig {
   std::uint64_t slot_bytes = 0;
   std::uint32_t slots = 0;  ///< a multiple of `stack`
   std::uint32_t stack = 0;
-  std::uint64_t images = 0;  ///< so many are due, or at most so many
+  std::uint64_t images = 0;  ///< number of images that are due, or the most that may come
   End end = End::known;
   Slice slice{};  ///< kToldByRecords: the records say which frames come
   std::int64_t deadline_ns = 0;

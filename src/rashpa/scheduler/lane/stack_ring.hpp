@@ -63,7 +63,7 @@ class StackRing {
   [[nodiscard]] FirstLoss first_loss(std::uint64_t index) const noexcept {
     return states_[index % config_.slots].first;
   }
-  /// Closes a stack, of which nothing more comes: it has so many images, of which each has its completeness now.
+  /// Closes the stack `number` of `limit` images, which gets no further ones. Each image has its completeness now.
   Stack& close(std::uint64_t number, std::uint64_t limit) noexcept;
   /// Any thread, one at a time and in order: that stack may be used again.
   void release(std::uint64_t number) noexcept { released_.store(number + 1, std::memory_order_release); }

@@ -47,7 +47,8 @@ void check(herr_t status, std::string_view what, std::string_view name = {});
 [[noreturn]] void fail(std::string_view what, std::string_view name = {});
 /// Returns true when the last error of the library on this thread is a refusal of the system.
 bool was_refused();
-/// The last error of the library on this thread in words: "hdf5: cannot <what><name>: <its innermost reason>; <advice>".
+/// The last error of the library on this thread in words: "hdf5: cannot <what><name>: <its innermost reason>;
+/// <advice>".
 std::string failure(std::string_view what, std::string_view name = {});
 
 template <typename T>
@@ -58,7 +59,7 @@ hid_t native();
 Handle open_group(hid_t parent, const std::string& path);
 Handle open_dataset(hid_t parent, const std::string& path);
 Handle open_object(hid_t parent, const std::string& path);
-/// The data space of a dataset of so many axes; it throws FileError for another number of them.
+/// The data space of a dataset with `axes` axes. Throws FileError when the dataset has another number of them.
 Handle space_of_axes(hid_t dataset, int axes);
 
 Handle group(hid_t parent, const std::string& name, std::string_view nx_class);

@@ -49,7 +49,7 @@ constexpr std::size_t record_bytes(std::size_t columns, bool has_places) noexcep
   return sizeof(FrameRow) + columns * sizeof(Scalar) + (has_places ? sizeof(RawPlace) : 0) + sizeof(std::uint32_t);
 }
 
-/// Columns and reasons as lines, behind the head: so many bytes, the text, its checksum.
+/// Columns and reasons as lines, behind the head: the number of bytes, the text, its checksum.
 [[nodiscard]] std::vector<std::byte> block_of(const Results& results);
 /// The bytes of a block that begins like this; 0 when `begin` is too short to tell.
 [[nodiscard]] std::uint64_t block_bytes(std::span<const std::byte> begin) noexcept;

@@ -34,7 +34,7 @@ bool is_complete(const fs::path& master) try {
                   "; the images are in the data files, which h5py opens with swmr=True");
 }
 
-/// Images that the journal should hold, and does not.
+/// Returns the number of images that should be in the journal and are not.
 std::uint64_t unknown_of(const FrameRows& rows) {
   const std::uint64_t due = rows.header().end_known() ? rows.header().images : rows.size();
   return due - std::min<std::uint64_t>(rows.size(), due);

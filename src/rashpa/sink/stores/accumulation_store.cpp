@@ -55,7 +55,7 @@ std::uint32_t sum_with(std::uint32_t sum, std::string_view name, std::span<const
   return sum + crc32c(values, crc32c(std::as_bytes(std::span(name))));
 }
 
-/// Element `at` of a dataset that grows.
+/// Writes element `at` of a dataset that grows.
 void write_one(hid_t set, hsize_t at, std::uint64_t value) {
   const hsize_t length = at + 1, one = 1;
   h5::check(H5Dset_extent(set, &length), "extend the windows");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kChunkValues = 4096;  // values
 
-/// A dataset of CXI, and the column that it is made of.
+/// A dataset of CXI, and the column that it is made from.
 struct Name {
   const char* dataset;
   const char* column;

@@ -27,7 +27,7 @@ namespace totals = kernel::total_counts;
 
 constexpr std::uint32_t kStack = 3, kStacks = 4, kRun = 24;  // images, slots, stacks
 
-/// Other limits for a step, when so many stacks have been submitted.
+/// Other limits for a step, and the number of submitted stacks after which they are set.
 struct Order {
   std::uint32_t behind;
   std::size_t step;

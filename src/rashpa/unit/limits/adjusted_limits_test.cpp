@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Limits of vetoes that change while stacks go through the unit on processors: each image is decided by those of its
-/// stack.
+/// Limits of vetoes that change while stacks go through the unit on processors: the limits that its stack had at its
+/// start decide each image.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -35,7 +35,7 @@ void become_errored(StackImage& image, std::uint8_t failed_in) noexcept {
   image.failed_in = failed_in;
 }
 
-/// Memory for something of so many bytes of each entry of all lists.
+/// Memory that holds `bytes` bytes for each entry of all lists.
 memory::Buffer of_lists(const Output& output, const Layout& layout, std::size_t bytes) {
   const std::size_t all = output.list_capacity * layout.stack * layout.stacks * bytes;
   return all == 0 ? memory::Buffer() : memory::Buffer(all, memory::MemoryKind::huge);

@@ -30,7 +30,7 @@ StripPipeline cut(const Pipeline& pipeline, const Layout& whole, const kernel::R
 
 /// A point of the pipeline where members add up their columns, and maybe decide.
 struct Meeting {
-  std::size_t behind = 0;               ///< so many steps are done
+  std::size_t behind = 0;               ///< number of steps that are done
   std::size_t first = 0;                ///< columns [first, end) are added up
   std::size_t end = 0;                  ///< of all steps so far
   std::vector<kernel::Bound> bounds{};  ///< of the last of those steps; its own columns end at `end`

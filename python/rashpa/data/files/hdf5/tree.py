@@ -33,7 +33,7 @@ class Array:
     def __init__(self, place: Place, find: Finder) -> None:
         self._place = place
         self._find = find
-        self.depth = 0  # so many virtual datasets lead to it
+        self.depth = 0  # number of virtual datasets that lead to it
         self.shape: tuple[int, ...] = place.data.shape if place.data.shape is not None else (0,)
         self.dtype: np.dtype[Any] = place.data.dtype
 

@@ -162,7 +162,7 @@ def left_out_in(path: Path) -> dict[str, str]:
 
 
 def remake(path: Path, follow: Iterable[Path] = ()) -> Path | None:
-    """Make a combined master again of all masters that it was made of or that were left out, as far as they can be read; return None when nothing is new.
+    """Make a combined master again of all masters that it was made from or that were left out, as far as they can be read; return None when nothing is new.
     Raise StoredRunError."""
     folders = folders_of(path, follow)
     with Hdf5File(path, kind=StoredRunError, folders=folders) as file:

@@ -62,7 +62,7 @@ def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative:
 
 
 def _moment(text: str) -> tuple[dt.datetime, str]:
-    """Parse a time in any zone and precision. A time without a zone is taken for UTC; a text that is no time sorts first."""
+    """Parse a time in any zone and precision. A time without a zone counts as UTC; a text that is no time sorts first."""
     try:
         found = dt.datetime.fromisoformat(text)
     except ValueError:

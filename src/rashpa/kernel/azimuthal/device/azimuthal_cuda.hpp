@@ -22,7 +22,7 @@ struct Tables {
   const Prepared::Bin* all = nullptr;     ///< [bins]
   const float* norm = nullptr;            ///< [pixels]
   const float* dark = nullptr;            ///< [pixels]; null: none
-  const std::uint16_t* bin_of = nullptr;  ///< to scatter: of each pixel, and of so many more that eights are whole
+  const std::uint16_t* bin_of = nullptr;  ///< to scatter: one for each pixel, padded to a multiple of eight
   const std::uint32_t* firsts = nullptr;  ///< to gather: ByBin
   const std::uint32_t* by_bin = nullptr;  ///< the same
   const float* shares = nullptr;          ///< the same; null: all 1

@@ -8,7 +8,7 @@ namespace rashpa::kernel::azimuthal {
 
 /// Pixels that a word takes: it has the sum of 16 bits of each, and in 8 bits how many of them have counts.
 inline constexpr std::uint32_t kMostOfWord = 255;
-/// Runs begin at multiples of so many pixels.
+/// Runs begin at multiples of this number of pixels.
 inline constexpr std::uint32_t kRunStep = 256;
 
 /// Words of a bin that a block has for an image: those of neighbouring lanes, and sets of these for warps by turns. Of

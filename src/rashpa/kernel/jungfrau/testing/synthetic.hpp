@@ -56,7 +56,7 @@ inline Config config(std::uint32_t width, std::uint32_t height, Output output, s
   return config;
 }
 
-/// The word that a pixel gives for so many photons: gain switching near 20 and 600 photons.
+/// The word that a pixel gives for a number of photons; its gain switches near 20 and 600 photons.
 inline std::uint16_t word_of(double photons, const Config& config, std::size_t pixel, double noise_adu) {
   const std::size_t pixels = static_cast<std::size_t>(config.calibration.width) * config.calibration.height;
   const unsigned gain = photons < 20 ? 0 : (photons < 600 ? 1 : 2);

@@ -76,7 +76,7 @@ class DriftAlarm {
 /// the tables as the stacks before it have left them, then its dark images are followed, by blocks of pixels.
 class Tracker {
  public:
-  /// `calibration` was prepared of `config` and outlives it. Throws ConfigError when the calibration has no RMS, or one
+  /// `calibration` was prepared from `config` and outlives it. Throws ConfigError when the calibration has no RMS, or one
   /// that is no number, ResourceError when there is no memory.
   Tracker(const Config& config, Prepared& calibration, unsigned workers);
 

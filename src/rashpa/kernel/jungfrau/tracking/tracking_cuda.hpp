@@ -16,7 +16,7 @@ namespace rashpa::kernel::jungfrau::cuda {
 /// The state that one stack leaves to the next, in device memory; begins with zeros.
 struct TrackerState {
   std::uint64_t followed = 0;   ///< images, without those of the stack in hand
-  std::uint64_t next_look = 0;  ///< when so many are
+  std::uint64_t next_look = 0;  ///< when this many are
   std::uint32_t in_hand = 0;
   std::uint32_t looking = 0;
   std::uint32_t worst = 0;   ///< the bits of a float, of the look in hand
@@ -37,7 +37,7 @@ struct Following {
 
 class DeviceTracker {
  public:
-  /// `calibration` was prepared of `config`. Throws as Tracker does, ResourceError when the device has no memory.
+  /// `calibration` was prepared from `config`. Throws as Tracker does, ResourceError when the device has no memory.
   DeviceTracker(const Config& config, const Prepared& calibration, const Setup& setup);
 
   /// Settles the changes of the stack before, and chooses the images of this stack that are followed. Call it before

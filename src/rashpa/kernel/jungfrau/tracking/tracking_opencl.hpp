@@ -15,7 +15,7 @@ namespace rashpa::kernel::jungfrau::opencl {
 /// given variances(), followed(), inverse() and square_limit().
 class DeviceTracker {
  public:
-  /// `program` is made of source() and macros(). Throws as Tracker does, ResourceError when the device has no memory.
+  /// `program` is made from source() and macros(). Throws as Tracker does, ResourceError when the device has no memory.
   DeviceTracker(const Config& config, const Prepared& calibration, const Setup& setup,
                 const memory::opencl::Device& device, const memory::opencl::Program& program);
   static std::string_view source() noexcept;

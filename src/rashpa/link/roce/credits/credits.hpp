@@ -27,8 +27,8 @@ struct CreditWords {
   std::uint64_t bytes = 0;
 };
 
-/// Receiver side: makes the packets. Used by the link thread. With RC one packet at a time is on its way: the next has
-/// its turn when the source has acknowledged that one.
+/// Makes the packets with which a receiver grants slots; the link thread uses it. With RC one packet is in flight at a
+/// time: the next one leaves when the source has acknowledged it.
 class CreditWriter {
  public:
   static constexpr std::size_t kPacket =

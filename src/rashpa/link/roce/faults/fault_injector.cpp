@@ -29,9 +29,8 @@ FaultInjector::FaultInjector(const FaultConfig& config, std::uint32_t dtp, std::
   }
   if (config.corrupt > 0 && transport_ == Transport::rc && !checked_) {
     throw ConfigError(
-        "roce: with transport rc and icrc off a damaged packet is acknowledged like any other, and which bytes an "
-        "image "
-        "ends with cannot be told beforehand; use icrc modulo_id or full, or faults.corrupt = 0");
+        "roce: with transport rc and icrc off a damaged packet is acknowledged like any other, so that the bytes of an "
+        "image cannot be predicted; use icrc modulo_id or full, or faults.corrupt = 0");
   }
   copy_bytes_.resize(kCopies * copy_size_);
 }

@@ -26,7 +26,7 @@ struct Places {
   std::size_t mark_words = 0;             ///< from one image's marks to the next's
   std::size_t raw_stride;                 ///< from one raw image on the device to the next
   std::size_t leaving_stride;             ///< from one image in host memory to the next
-  std::size_t leaving_bytes;              ///< so much of it is copied
+  std::size_t leaving_bytes;              ///< number of its bytes that are copied
   std::size_t chunk_room = 0;             ///< from one image's chunk in host memory to the next; 0: none are made
   std::vector<std::size_t> made_strides;  ///< by step: from one image that it makes to the next; 0: it makes none
 };

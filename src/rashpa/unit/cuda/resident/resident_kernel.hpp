@@ -110,7 +110,7 @@ std::uint32_t resident_blocks();
 cudaError_t start_resident(const ResidentTask& task, const kernel::peakfinder8::cuda::Pass* peaks,
                            cudaStream_t stream) noexcept;
 
-/// Returns true when one block takes such images, and so many of them.
+/// Returns true when one block can process images of this kind and number.
 bool fits_one_block(const ResidentTask& task) noexcept;
 /// The same for those, by one block: no step finds peaks.
 cudaError_t start_small(const ResidentTask& task, cudaStream_t stream) noexcept;

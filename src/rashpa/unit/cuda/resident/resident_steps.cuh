@@ -137,7 +137,7 @@ struct Decided {
   bool accepted = false;
   DeviceFinding finding{};
 };
-/// `steps`: so many of `all`, in order; of peaks what `peaks` says.
+/// `steps`: number of the first steps of `all`, in order. `peaks` holds the settings of peak finders.
 __device__ inline Decided decide(const ResidentTask& task, const ResidentStep* all, std::uint32_t steps,
                                  const ResidentCounts& counts, const ResidentPeaks& peaks, Scalar* numbers) {
   Decided decided;

@@ -28,7 +28,7 @@ struct Deliver {
   std::size_t image_stride = 0;       ///< bytes
   std::byte* host_images = nullptr;
   std::size_t host_stride = 0;  ///< bytes, a multiple of 16
-  std::size_t host_bytes = 0;   ///< so much of each image is copied, a multiple of 16
+  std::size_t host_bytes = 0;   ///< bytes of each image that are copied, a multiple of 16
   DeviceFinding* host_findings = nullptr;
   Scalar* host_scalars = nullptr;
   std::uint32_t* host_done = nullptr;
