@@ -57,7 +57,7 @@ def _argument(argument: ast.arg, *, optional: bool) -> str:
 
 
 def of_stub(text: str) -> Interface:
-    """Give the interface that a stub tells of."""
+    """Return the interface that a stub describes."""
     found: Interface = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef):

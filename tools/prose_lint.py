@@ -74,7 +74,7 @@ SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])|(?<=[.!?]\*\*)\s|\n\n|\n[|#]|\
 
 
 class Finding(NamedTuple):
-    """A place that breaks a rule; `excerpt` tells it from others in the same file."""
+    """A place that breaks a rule; `excerpt` distinguishes it from others in the same file."""
 
     rule: str
     file: str

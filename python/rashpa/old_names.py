@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that modules had before they lay in rooms (docs/decisions/0146) or had a plainer name: programs that import them go on, and are told the new name."""
+"""Names that modules had before they lay in rooms (docs/decisions/0146) or had a plainer name: programs that import them go on, and a warning names the new one."""
 
 import importlib
 import sys

@@ -47,7 +47,7 @@ def drawn(places: list[Change], count: int, seed: str) -> list[Change]:
 
 
 def judged(file: Path, group: dict[str, Any]) -> tuple[list[Change], Callable[[Change], str]]:
-    """Return the changes of a file, and the function that tells the fate of one."""
+    """Return the changes of a file, and the function that returns the fate of one."""
     text = file.read_text()
     if file.suffix == ".py":
         python = PythonJudge(file, group.get("tests", []), group.get("whole", []))

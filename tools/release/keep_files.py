@@ -63,7 +63,7 @@ def frames() -> NDArray[np.uint16]:
 
 
 def main() -> None:
-    """Make the files; the folder may not exist."""
+    """Make the files in a new folder. An existing one is an error."""
     version = subprocess.run(
         [ROOT / "tools/release/version.sh"], capture_output=True, text=True, check=True
     ).stdout.strip()

@@ -69,7 +69,7 @@ class Commands(TyperGroup):
 
     @override
     def invoke(self, ctx: Any) -> Any:
-        """Call the command; a refused value of an option is told in our words."""
+        """Call the command; the error for a refused value of an option is in our words."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:

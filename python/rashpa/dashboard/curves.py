@@ -84,7 +84,7 @@ class BookBars:
 
 
 class Lines:
-    """Draws several curves over one axis, one a buffer or stage, told apart by colour and dash. All are made with the plot, since Bokeh takes long to add one to a
+    """Draws several curves over one axis, one a buffer or stage, which colour and dash distinguish. All are made with the plot, since Bokeh takes long to add one to a
     page that is open."""
 
     def __init__(self, name: str, height: int, x: str, y: str, **said: Any) -> None:

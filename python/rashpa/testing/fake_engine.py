@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engines without compiled code, which test the whole path manager ↔ HTTP ↔ node.
 
-No pixels travel: over one TCP connection a receiver, an emulator tells the fate of every image of a DTP.
+No pixels travel: an emulator sends the fates of all images of a DTP over one TCP connection for each receiver.
 """
 
 import contextlib

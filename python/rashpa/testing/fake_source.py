@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of a fake engine: it plays the fates of images, and tells them to the destinations of its DTPs."""
+"""The source of a fake engine: it plays the fates of images, and sends them to the destinations of its DTPs."""
 
 import contextlib
 import random

@@ -10,7 +10,7 @@ enum class End : std::uint8_t {
   told,   ///< when the sources have ended: until then an image is due when a later one of a DTP, or itself, has come
 };
 
-/// The most images of a run that is told its end, or of a destination to which they are dealt: addresses are reserved
+/// The most images of a run with an open end, or of a destination to which they are dealt: addresses are reserved
 /// for all of them, memory only for those that come.
 inline constexpr std::uint64_t kMostImages = std::uint64_t{1} << 32;
 

@@ -55,7 +55,7 @@ struct Config {
   std::string destination_link = "roce";   ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";  ///< with a card: the card's
   std::uint64_t frames = 0;                ///< frame numbers 0 … frames−1 exist
-  End end = End::known;                    ///< told: it may end at any frame before
+  End end = End::known;                    ///< the end is open: the run may end at any frame before
   double rate_hz = 0;                      ///< 0: as fast as flow allows
   std::shared_ptr<const transfer::Timetable> times{};  ///< of the dataset's frames, due so in place of the rate
   link::Flow flow = link::Flow::credits;

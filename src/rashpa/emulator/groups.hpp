@@ -19,7 +19,7 @@ namespace rashpa::emulator {
 /// Set-up, joining and end from one thread at a time, the rest from any.
 class Groups {
  public:
-  /// Throws ConfigError when a group cannot be dealt to: its DTPs differ, or nothing tells of credits.
+  /// Throws ConfigError when a group cannot be dealt to: its DTPs differ, or the flow has no credits.
   explicit Groups(const Config& config);
   ~Groups();
   Groups(const Groups&) = delete;

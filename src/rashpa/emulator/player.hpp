@@ -55,7 +55,7 @@ class Pausable {
   virtual void resume(double rate_hz) = 0;
 };
 
-/// Plays runs that are told their ends.
+/// Plays runs with an open end.
 class Endable {
  public:
   virtual ~Endable() = default;

@@ -54,7 +54,7 @@ class Process {
 
   /// Makes the child read its new input, as soon as it can; never waits. Any thread.
   void nudge() noexcept;
-  /// The child's input has told it to end: waits until it has, and kills it after `patience`. No child comes after it.
+  /// Waits until the child has ended, as its input has ordered, and kills it after `patience`. No child comes after it.
   /// True: it has ended by itself, with all done.
   bool end(std::chrono::milliseconds patience) noexcept;
 

@@ -44,7 +44,7 @@ struct StreamWords {
   std::atomic<std::uint32_t> ask{0};
   std::atomic<std::uint32_t> outlet{0};
   std::atomic<std::uint32_t> answer{0};
-  std::atomic<std::uint32_t> has_start{0};  ///< 1: this child has been told it
+  std::atomic<std::uint32_t> has_start{0};  ///< 1: this child has got it
   std::atomic<std::uint64_t> bytes{0};      ///< of the message, which lies behind these words
   std::array<OutletWords, kMostOutlets> outlets{};
 };

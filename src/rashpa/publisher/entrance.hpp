@@ -59,7 +59,7 @@ class Entrance {
 class Subscriptions {
  public:
   /// A message that a socket of subscribers has got: a byte 1 and a topic, or 0 and a topic, or anything else that
-  /// somebody sends. Throws ResourceError when there are more than kMostSubscriptions: their owners cannot be told.
+  /// somebody sends. Throws ResourceError when there are more than kMostSubscriptions: they cannot reach their owners.
   void count(std::span<const std::byte> message);
 
  private:

@@ -87,7 +87,7 @@ struct BufferConfig {
   std::uint64_t images =
       0;  ///< number of images that are due, or the most that may come; of the whole slice, where they are dealt
   End end = End::known;
-  bool dealt = false;  ///< it is one of several among which images are dealt: their records tell their frames
+  bool dealt = false;  ///< it is one of several among which images are dealt: their records name their frames
   std::uint32_t deadline_ms = 1000;
   std::uint32_t quiet_ms = 0;  ///< scheduler::Lane; 0: for ever
   std::vector<DtpConfig> dtps;

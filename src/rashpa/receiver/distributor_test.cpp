@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The last thread of a buffer, between a unit that decides as it is told and sinks that keep what they are given.
+/// The last thread of a buffer, between a unit with decisions that the test chooses and sinks that keep all that they
+/// get.
 #include "rashpa/receiver/distributor.hpp"
 
 #include <gtest/gtest.h>

@@ -41,8 +41,8 @@ class Lane final : public SlotGuard {
   void take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now) noexcept;
   /// Submits the next stack if it is ready, closes it if its deadline has passed; true when something was submitted.
   bool advance(std::int64_t now) noexcept;
-  /// Stops time for images that are due while `held`: their sources are told to pause, one after the other, and those
-  /// that were told first have none to send. It ends with finish() at the latest.
+  /// Stops time for images that are due while `held`: their sources get the order to pause, one after the other, and
+  /// the first ones have nothing left to send. It ends with finish() at the latest.
   void hold_deadlines(bool held, std::int64_t now) noexcept;
   /// Tells that nothing more will be sent: when nothing has come for the deadline, from now or from the last arrival
   /// on, all that is open is closed at once. `end`: images < `end` are due, and no others but those that have come all

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How a lane ends: when its end is known, told late, or never.
+/// The end of a lane: known from the start, known late, or never known.
 #include <gtest/gtest.h>
 
 #include <vector>

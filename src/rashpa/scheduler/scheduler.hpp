@@ -27,8 +27,8 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void start();
-  /// Any thread, one at a time; the first call counts. Nothing more will be sent. `ends`: by lane, for those that are
-  /// told their ends; empty: of none is it known.
+  /// Any thread, one at a time; the first call counts. Nothing more will be sent. `ends`: by lane, the ends of lanes
+  /// with an open end; empty: none is known.
   void finish(const std::vector<std::optional<std::uint64_t>>& ends = {});
   /// Any thread: Lane::hold_deadlines of all lanes, within the scheduler's next look.
   void hold_deadlines(bool held) noexcept;

@@ -36,7 +36,7 @@ enum class Existing : std::uint8_t {
   replace,  ///< they stay until begin(), and go then
 };
 
-/// The writer.
+/// The way in which blocks of a file are written.
 enum class BlockWay : std::uint8_t {
   automatic,  ///< io_uring where the kernel allows it, else threads
   io_uring,

@@ -16,11 +16,11 @@ class SpecialMask {
  public:
   SpecialMask(PixelType type, std::vector<SpecialValue> special, std::size_t pixels);
 
-  /// Looks at a stack whose slots are held, until one image has told. One thread.
+  /// Examines a stack with held slots, until one image has given the mask. One thread.
   void look(const Stack& stack) noexcept {
     if (!found_.load(std::memory_order_relaxed)) find(stack);
   }
-  /// Bits of NXmx pixel_mask, one value a pixel; empty before an image has told. Any thread.
+  /// Bits of NXmx pixel_mask, one value a pixel; empty before an image has given it. Any thread.
   [[nodiscard]] std::span<const std::uint32_t> bits() const noexcept {
     return found_.load(std::memory_order_acquire) ? std::span<const std::uint32_t>(bits_)
                                                   : std::span<const std::uint32_t>();

@@ -84,7 +84,7 @@ struct DtpSourceStats {
 };
 
 /// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, sends the event.
-/// Of images that it skips it tells the destination, which otherwise would wait for them and grant no more slots. So it
+/// It announces skipped images to the destination, which otherwise would wait for them and grant no more slots. So it
 /// does of those that it has sent, when no slot is granted for a second: all of them may be lost. Where images are
 /// dealt it says so again after two seconds, then after four: one that stands still has had them all. run() is the
 /// DTP's thread; everything else from any thread.

@@ -13,7 +13,7 @@ namespace rashpa::unit {
 
 namespace {
 
-/// Devices have addresses of their own, told once.
+/// Devices have addresses of their own, which they get once.
 bool has_one_place(Kind kind) noexcept { return kind == Kind::cuda || kind == Kind::fpga; }
 
 Choice that_copies(Choice choice) {

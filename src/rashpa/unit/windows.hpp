@@ -17,8 +17,7 @@ class Windows {
  public:
   /// Takes memory for stacks of `stack` images, `stacks` of them in flight. Throws ResourceError.
   Windows(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks);
-  /// The same in memory of somebody else, bytes_for() of it: a device's, of which addresses are told and nothing is
-  /// read.
+  /// The same in memory of somebody else, bytes_for() of it: memory of a device, of which only the address is used.
   Windows(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks, std::byte* memory);
   static std::size_t bytes_for(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks) noexcept;
   /// The stack's images belong to one window, which is open from now on.

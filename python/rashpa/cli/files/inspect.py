@@ -169,7 +169,7 @@ def _inspect(
 
 
 def _show_image(run: Run | JoinedRun) -> None:
-    """Show the brightest image where standard output is a terminal that can. It only tells: a damaged image is no fault of the summary."""
+    """Show the brightest image where standard output is a terminal that can. It only reports: a damaged image does not make the summary fail."""
     if not isinstance(run, Run) or not sys.stdout.isatty():
         return
     from rashpa.cli.terminal_picture import (

@@ -62,7 +62,7 @@ _MeasureSeconds = Annotated[
 _Measured = Annotated[
     Path | None,
     typer.Option(
-        help="File of the figures that --measure keeps, ~/.local/state/rashpa/measured.json when not given. They are told to managers while hardware "
+        help="File of the figures that --measure keeps, ~/.local/state/rashpa/measured.json when not given. Managers get them while hardware "
         "and software stay the same."
     ),
 ]

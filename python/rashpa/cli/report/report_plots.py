@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curves of a report, as Bokeh draws them: nothing lies over the data, nothing is told by colour alone."""
+"""The curves of a report, as Bokeh draws them: nothing lies over the data, colour alone never carries a meaning."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

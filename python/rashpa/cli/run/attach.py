@@ -27,7 +27,7 @@ def attach(
     report: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Folder for report.json and report.html; as the run was told when not given."
+            "--output", "-o", help="Folder for report.json and report.html; the one of `rashpa run` when not given."
         ),
     ] = None,
     quiet: Annotated[

@@ -44,7 +44,7 @@ def status(
 ) -> None:
     """Show the progress of nodes: state, books, rates and margins, live.
 
-    `margin`: of an emulator its worst lag behind the rate that it was told, of a buffer the share of its slots that are free. The bearer token is
+    `margin`: of an emulator its worst lag behind the rate of its order, of a buffer the share of its slots that are free. The bearer token is
     taken from the environment's RASHPA_TOKEN.
     """
     watch("status", nodes or (), authority, every, once, json, _look, _drawn, _show_image)

@@ -245,7 +245,7 @@ def _losses_of(outcome: Outcome) -> Iterator[str]:
 
 
 def simulates(sources: Iterable[SourceStatus]) -> bool:
-    """Return True when a simulated card is among them: its time tells nothing of a link or a detector."""
+    """Return True when a simulated card is among them: its times are not those of a link or a detector."""
     return any(telegram.count_of(source.counts, "card").get("clock_khz") == 0 for source in sources)
 
 

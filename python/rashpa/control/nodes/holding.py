@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the deadlines of receivers while their sources are told to pause or to end, one after the other: no image is late in that time."""
+"""Holds the deadlines of receivers while their sources get the order to pause or to end, one after the other: no image is late in that time."""
 
 import contextlib
 from collections.abc import AsyncIterator, Collection

@@ -17,7 +17,7 @@ class Thread:
 @dataclass(frozen=True)
 class Load:
     """Holds the load of a process. `cpu_s`: since it began, with threads that have ended. `started_s`, `time_s`: since 1970, by the node's clock.
-    `processors`: those it may use; `temperature_c`: the highest of its machine's sensors, None where they tell none."""
+    `processors`: those it may use; `temperature_c`: the highest of its machine's sensors, None where they give none."""
 
     time_s: float
     started_s: float

@@ -127,6 +127,6 @@ def _without_end(before: _Seen, seen: _Seen, now: DestinationStatus) -> Iterator
 
 
 def _because(buffer: BufferStatus) -> str:
-    """Return the reason, where the buffer tells one."""
+    """Return the reason that the buffer gives, if any."""
     reason = buffer.unit_error or buffer.sink_error or buffer.busy
     return f": {reason}" if reason else "; its kernels or sinks do not pass them on, see the log"

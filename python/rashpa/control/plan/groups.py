@@ -79,7 +79,7 @@ def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Join
 
 
 def _as_member(file: toml.RunFile, member: str) -> dict[str, Any]:
-    """Return the keys that a receiver has as another one has them, where it is told nothing else."""
+    """Return the keys that a receiver has as another one has them, unless the receiver has its own."""
     section = next(receiver for receiver in file.receivers if receiver.name == member)
     return section.model_dump(include=section.model_fields_set - {"name", "node", "launch", "device"})
 

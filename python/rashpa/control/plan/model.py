@@ -190,7 +190,7 @@ class Plan:
 
     @property
     def shown_receivers(self) -> dict[str, str]:
-        """Return by buffer the name of its receiver where several are told apart; else empty."""
+        """Return the name of the receiver of each buffer; empty in a run with one receiver."""
         names = {receiver.name: receiver.shown_name for receiver in self.receivers}
         return {buffer.section.name: names[buffer.receiver] for buffer in self.buffers}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The orders that tell nodes where pixels go, and their answers for each DTP."""
+"""The orders that give nodes the destination of pixels, and the answers for each DTP."""
 
 from collections.abc import Mapping
 

@@ -42,7 +42,7 @@ class SpecialValue(Section):
         description="value as the detector sends it; counts end below the smallest that is not negative, and a negative value is never a count",
     )
     meaning: Meaning = Field(
-        description="saturated: more counts than the pixel can tell; all others last, and become bits of the file's pixel_mask"
+        description="saturated: more counts than the pixel can hold; all others last, and become bits of the file's pixel_mask"
     )
 
 

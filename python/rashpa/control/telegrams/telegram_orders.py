@@ -84,7 +84,7 @@ class Pause(Order):
 
 @dataclass(frozen=True, kw_only=True)
 class HoldDeadlines(Order):
-    """Makes a receiver hold the deadlines of images, or let them pass again: its sources are told to pause or to end, one after the other. Stop ends it at
+    """Makes a receiver hold the deadlines of images, or let them pass again: its sources get the order to pause or to end, one after the other. Stop ends it at
     the latest."""
 
     held: bool
@@ -110,8 +110,7 @@ class Resume(Order):
 
 @dataclass(frozen=True, kw_only=True)
 class Stop(Order):
-    """Ends a run in order. An emulator stops sending; a receiver expects no more images and closes those that are open. `ends`: for buffers that are told
-    their ends, which otherwise end with the last arrival. `frames`: a paused emulator that is told its end goes on until it has played this number; 0: it ends
+    """Ends a run in order. An emulator stops sending; a receiver expects no more images and closes those that are open. `ends`: for buffers whose end is open until now; others end with the last arrival. `frames`: a paused emulator that gets its end goes on until it has played this number; 0: it ends
     where it is."""
 
     ends: tuple[DtpEnd, ...] = ()

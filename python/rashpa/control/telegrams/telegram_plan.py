@@ -223,7 +223,7 @@ class Feedback:
 @dataclass(frozen=True, kw_only=True)
 class Buffer:
     """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most this number, and Stop gives the true one. `dealt`: it is one of
-    several among which images are dealt, and records tell their frames. `quiet_ms`: how long a begun stack waits for images that were not sent, although
+    several among which images are dealt, and records name their frames. `quiet_ms`: how long a begun stack waits for images that were not sent, although
     its sources may wait for its slots; 0: until the end. `masked`: the pixels that hold no count, as the run file describes them. `keys`: those of
     [[buffer]] that the receiver carries out."""
 
@@ -250,7 +250,7 @@ class Buffer:
 @dataclass(frozen=True, kw_only=True)
 class Destination:
     """The whole task of a receiver. `receiver`: its name in the run file. `modules`, `module_width`, `module_height`: the shape of the calibration, by the
-    DTPs where it is not given. `peer_link`: the emulators', its own where it is not given. `port`: 0, any free one, which the answer tells."""
+    DTPs where it is not given. `peer_link`: the emulators', its own where it is not given. `port`: 0 takes any free one, which the answer names."""
 
     receiver: str = "receiver"
     peer_link: str = ""
@@ -271,7 +271,7 @@ class Destination:
     calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
-        """Fill what is not said: the other side has the same link, and the detector has the modules that the DTPs tell of."""
+        """Fill what is not said: the other side has the same link, and the detector has the modules that the DTPs name."""
         dtps = [dtp for buffer in self.buffers for dtp in buffer.dtps]
         sides = [dtp.orientation.sides(dtp.source_x + dtp.width, dtp.source_y + dtp.height) for dtp in dtps]
         derived = {

@@ -45,7 +45,7 @@ def vetoes_of(scene: Scene) -> Iterator[VetoForm]:
 
 
 def changes_by_buffer(scene: Scene) -> Mapping[str, tuple[LimitChange, ...]]:
-    """Return the changes that nodes have told, by buffer."""
+    """Return the changes that nodes have reported, by buffer."""
     told = [node.status.destination for node in scene.nodes if node.status is not None and node.status.destination]
     return {buffer.name: buffer.limits for destination in told for buffer in destination.buffers}
 

@@ -261,7 +261,7 @@ class Apart(Generic[_T]):
             self._changed.notify_all()
 
     def drain(self) -> bool:
-        """Return True when all was told within a moment."""
+        """Return True when all output was written within a moment."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._values and not self._busy, _CLOSE_S)
 

@@ -90,7 +90,7 @@ class Description:
         calibration: Sequence[Calibration],
         is_at: Callable[[float], object] = float,
     ) -> None:
-        """Write all files, `dataset.json` last: an unfinished folder is not a dataset. `frames`: of each module. `is_at` is told the share of written modules."""
+        """Write all files, `dataset.json` last: an unfinished folder is not a dataset. `frames`: of each module. `is_at` is called with the share of written modules."""
         try:
             be_new(self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -191,8 +191,7 @@ def make_folder(
     is_at: Callable[[float], object] = float,
     calibration: CalibrationSpec | None = None,
 ) -> None:
-    """Make the dataset and write it into `folder`, which must be new or empty. `begin` is told each step, with a function that returns its share; `is_at` is
-    told the share. An exception of theirs ends it."""
+    """Make the dataset and write it into `folder`, which must be new or empty. `begin` is called at each step, with a function that returns its share; `is_at` is called with the share. An exception of theirs ends it."""
     be_new(folder)
     making = _native.Making()
     begin("making frames", lambda: making.share)
@@ -202,7 +201,7 @@ def make_folder(
 
 
 def save_dataset(loaded: LoadedDataset, folder: Path, is_at: Callable[[float], object] = float) -> Path:
-    """Write frames and calibration as schema/dataset.md describes; `folder` must be new or empty. Return it. `is_at` is told the written share."""
+    """Write frames and calibration as schema/dataset.md describes; `folder` must be new or empty. Return it. `is_at` is called with the written share."""
     data = loaded.dataset
     parameters = {key: value for key, value in loaded.parameters.items() if key != "kind"}
     description = Description(

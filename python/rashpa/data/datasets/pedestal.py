@@ -46,7 +46,7 @@ def pedestal_of(
 ) -> PedestalMap:
     """Compute the pedestal from `words` [frame][row][column] of a module in gain 0, 1 or 2; `what` names them in messages. Each pixel gets mean and standard
     deviation of its values within 6 robust σ (1.4826 · median absolute deviation) of their median. Words of another gain are left out. A pixel without
-    values in half of the frames has none. `is_at` is told the share of finished rows. Raise PedestalError when there are too few frames, or most are of
+    values in half of the frames has none. `is_at` is called with the share of finished rows. Raise PedestalError when there are too few frames, or most are of
     another gain."""
     frames, height, width = words.shape
     if frames < least:

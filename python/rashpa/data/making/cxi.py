@@ -191,7 +191,7 @@ def _direction(step: Vector) -> str:
 
 
 def _panel(name: str, part: tuple[int, int, int, int], plane: Plane, pitch: float) -> list[str]:
-    """Return the lines of a panel with top, left, height, width in the image; `plane`: in pixels of `pitch` m. CrystFEL's axes are those of NXmx."""
+    """Return the lines of a panel that lies at top, left, height, width of the image. `plane`: its place in space, in pixels of `pitch` m; CrystFEL has the axes of NXmx."""
     top, left, height, width = part
     offset = [f"{name}/coffset = {plane.corner[2] * pitch:.9f}"] if plane.corner[2] else []
     return [

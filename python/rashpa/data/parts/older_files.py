@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that runs write, told from others by their names."""
+"""The files that runs write, which have their own kinds of names."""
 
 import re
 from pathlib import Path

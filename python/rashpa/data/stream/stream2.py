@@ -81,7 +81,7 @@ class Message:
 
     @property
     def series(self) -> tuple[int, str]:
-        """Return the key that tells one series from another."""
+        """Return the key that distinguishes one series from another."""
         return self.series_id, self.unique_id
 
 

@@ -22,13 +22,13 @@ class Ring:
 
 
 def ring_of(name: str) -> Ring | None:
-    """Return the receive ring of an interface; None: its driver tells none, as of virtual interfaces and loopback."""
+    """Return the receive ring of an interface; None: its driver gives none, as for virtual interfaces and loopback."""
     words = _asked(name, _RING, _RING_WORDS)
     return None if words is None or not words[1] else Ring(now=words[5], most=words[1])
 
 
 def pauses(name: str) -> bool | None:
-    """Return True when the interface asks its switch to wait while its ring is full; None: its driver does not tell."""
+    """Return True when the interface asks its switch to wait while its ring is full; None: its driver does not give it."""
     words = _asked(name, _PAUSE, _PAUSE_WORDS)
     return None if words is None else bool(words[2])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion control for RoCE, where drivers and `dcb` tell it: priority flow control, ECN of the card, and the traffic class of its packets."""
+"""Congestion control for RoCE, as far as drivers and `dcb` report it: priority flow control, ECN of the card, and the traffic class of its packets."""
 
 import json
 import subprocess
@@ -41,7 +41,7 @@ def _priorities(name: str) -> Finding:
 
 
 def _marks(host: Host, name: str) -> Finding:
-    """Return the finding on ECN, which drivers of NVIDIA tell."""
+    """Return the finding on ECN, which drivers of NVIDIA report."""
     subject = f"ECN of {name}"
     places = [host.interface(name) / "ecn" / part / "enable" for part in ("roce_np", "roce_rp")]
     on = sorted({path.name for place in places for path in place.glob("[0-7]") if host.number(path) == 1})

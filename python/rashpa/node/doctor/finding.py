@@ -60,7 +60,7 @@ class Host:
 
 
 def unknown(subject: str, reason: str) -> Finding:
-    """Return the finding for a fact that this machine does not tell."""
+    """Return the finding for a fact that this machine does not report."""
     return Finding(subject, "unknown", reason)
 
 

@@ -36,7 +36,7 @@ _MEANINGS = {
     409: "The node's state, or its owner, does not allow it",
     413: f"A body of more than {MAX_BYTES} bytes",
     415: f"A telegram of another type than {CONTENT_TYPE}",
-    422: "The node cannot do what it is told",
+    422: "The node cannot carry out the order",
     429: "Asked too often; Retry-After says when to ask again",
     500: "The node failed; its log says more",
     503: "The node is in fault",

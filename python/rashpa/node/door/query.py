@@ -69,7 +69,7 @@ class Choice(Generic[_T]):
 
 @dataclass(frozen=True)
 class Text:
-    """A parameter with a name, which the node knows or not. `pattern`: of all that it can know."""
+    """A parameter that holds a name, which may be unknown to the node. `pattern`: pattern that all valid names match."""
 
     name: str
     text: str

@@ -47,7 +47,7 @@ def in_memory(text: str) -> Path:
 
 
 def _check_pem(path: Path, wanted: str) -> None:
-    """Check the kind of a PEM file before OpenSSL reads it, whose messages do not tell one file from the other."""
+    """Check the kind of a PEM file before OpenSSL reads it, whose messages do not name the file."""
     try:
         text = path.read_bytes()
     except OSError as error:

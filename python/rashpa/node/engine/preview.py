@@ -41,7 +41,7 @@ class Preview:
 @dataclass(frozen=True)
 class Masked:
     """Describes the pixels without a value. `delivered`: negative ones, as detectors mark them; else the least value of the type, as kernels do. `special`:
-    values that are no measurement; `saturated`: those among them that say of more counts than a pixel can tell. `gaps`: pixels without a module."""
+    values that are no measurement; `saturated`: those among them that mean more counts than a pixel can hold. `gaps`: pixels without a module."""
 
     delivered: bool = False
     special: tuple[int, ...] = ()

@@ -12,7 +12,7 @@ _PLAUSIBLE_C = (-40.0, 150.0)  # a sensor that is not connected says something e
 
 
 def temperature_c(system: Path = _SYSTEM) -> float | None:
-    """Return the highest temperature that a sensor tells, None without one."""
+    """Return the highest temperature of all sensors, None without a sensor."""
     found: list[float] = []
     for pattern in _PATTERNS:
         for path in itertools.islice(system.glob(pattern), _MOST):

@@ -222,7 +222,7 @@ class JudgeEngine:
         return None
 
     def _receive(self) -> None:
-        """Take packets until the end is told, or the sender is silent for long. Credits go out when no packet waits any more, so that one sent without them is
+        """Take packets until Stop has come, or the sender has been silent for long. Credits go out when no packet waits any more, so that one sent without them is
         seen before."""
         heard = time.monotonic()
         granted, due = 0.0, True

@@ -189,7 +189,7 @@ class ReceiverJudge:
         self.verdicts.keep("telegrams")
 
     async def _first_run(self) -> None:
-        """Send all trials, one after the other, and tell more than was sent."""
+        """Send all trials, one after the other, and announce more images than were sent."""
         plan = trials(_HEIGHT, ipaddress.ip_address(self._own).is_loopback and ":" not in self._own)
         await self._begin(1, "credits", len(plan) + _LESS)
         for image, trial in enumerate(plan):
@@ -285,7 +285,7 @@ class ReceiverJudge:
                 self.verdicts.keep("books")
 
     async def _end(self, sent: int, told: int) -> None:
-        """Tell `told` images of which `sent` were sent, and judge the end."""
+        """Announce `told` images after `sent` were sent, and check the end of the run."""
         ends = tuple(telegram.DtpEnd(dtp=sender.dtp, images=told) for sender in self._senders)
         before = await self._dtp_books()
         await self._node.order(telegram.Stop(ends=ends))

@@ -54,7 +54,7 @@ GOOD_RECORD = SpoiltRecord()
 
 @dataclass
 class TrialSender:
-    """Sends the images of one DTP to the `end` and the `place` that a receiver has told. `own`: the address from which it sends."""
+    """Sends the images of one DTP to the `end` and the `place` that a receiver has given. `own`: the address from which it sends."""
 
     dtp: int
     run: int
@@ -87,7 +87,7 @@ class TrialSender:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Return the sender's own end, as Arm tells it."""
+        """Return the sender's own endpoint, which Arm gives to the receiver."""
         return Endpoint(
             address=self.own,
             port=int(self._socket.getsockname()[1]),

@@ -90,7 +90,7 @@ class StreamFiles:
             self.done.append(series.close(None))
 
     def _start(self, start: Start) -> None:
-        """Begin a series. While another goes on, the next message tells whether this start is a stray, or that series has ended without an end."""
+        """Begin a series. While another goes on, the next message shows whether this start is a stray, or that series has ended without an end."""
         if self._open is None or not self._open.received.started:
             self._begin(start)
         elif not start.is_of(self._open.key):
@@ -163,7 +163,7 @@ class StreamFiles:
 
 
 def _count(counts: dict[_Key, int], key: _Key) -> None:
-    """Count one more message of the kind. Only the first keys are told apart, since strangers choose them."""
+    """Count one more message of the kind. Only the first keys have counts of their own, since senders choose them freely."""
     if key in counts or len(counts) < _MOST_KEYS:
         counts[key] = counts.get(key, 0) + 1
 

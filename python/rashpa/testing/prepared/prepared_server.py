@@ -159,7 +159,7 @@ def receive(connection: socket.socket) -> tuple[Order, list[int]] | None:
 
 
 def _thread_word() -> int:
-    """Return the address where the C library keeps this thread's number: a child has another one. 0 where the kernel does not tell."""
+    """Return the address where the C library keeps this thread's number: a child has another one. 0 where the kernel does not give it."""
     address = ctypes.c_void_p()
     return (address.value or 0) if _LIBC.prctl(_GET_TID_ADDRESS, ctypes.byref(address), 0, 0, 0) == 0 else 0
 

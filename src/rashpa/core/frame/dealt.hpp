@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Frames of images that are dealt among receivers: any of a slice's, in any order; only their records tell which.
+/// Frames of images that are dealt among receivers: any of a slice's, in any order; only their records name the frame.
 #include <cstdint>
 
 #include "rashpa/core/end.hpp"
@@ -8,10 +8,10 @@
 
 namespace rashpa {
 
-/// The number of a frame that nobody has told.
+/// The number of a frame that is not known yet.
 inline constexpr std::uint64_t kUnknownFrame = ~std::uint64_t{0};
 
-/// Stands for the slice of images that are dealt: each has an unknown frame until its record tells it.
+/// Stands for the slice of images that are dealt: the frame of each is unknown until its record names it.
 inline constexpr Slice kToldByRecords{0, kUnknownFrame};
 
 /// The most images that one destination is brought of a slice's `images`. Where they are dealt it is not their number:

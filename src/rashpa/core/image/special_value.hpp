@@ -20,7 +20,7 @@ enum class Meaning : std::uint8_t {
   noisy,
   cluster,    ///< it lies in a cluster of problematic pixels
   user,       ///< masked at the detector's set-up
-  saturated,  ///< there were more counts than the pixel can tell
+  saturated,  ///< there were more counts than the pixel can hold
 };
 
 /// The bit of NXmx pixel_mask; 0 for a value that is no property of the pixel.

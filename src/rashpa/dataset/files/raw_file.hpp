@@ -11,7 +11,7 @@
 namespace rashpa::dataset {
 
 /// Says how a file of raw frames is stored. automatic: by its name, `.npy`, `.npy.zst`, `.zst` (headerless inside),
-/// anything else headerless. zst: zstd of a headerless or a `.npy` file, told apart by the `.npy` magic.
+/// anything else headerless. zst: zstd of a headerless or a `.npy` file, which the `.npy` magic distinguishes.
 enum class RawFormat : std::uint8_t { automatic, bin, zst, npy };
 
 /// "auto", "bin", "zst" or "npy"; throws ConfigError for any other name.

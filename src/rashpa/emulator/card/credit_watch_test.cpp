@@ -9,7 +9,7 @@
 namespace rashpa::emulator {
 namespace {
 
-/// The DTPs and texts that the log was told, in order.
+/// The DTPs and texts that the log got, in order.
 std::vector<std::string> told() {
   std::vector<std::string> all;
   log::Entry entry;

@@ -321,8 +321,8 @@ __device__ __forceinline__ void replace(Converted<kOutput>& out, unsigned k, con
   }
 }
 
-/// Converts eight pixels: those in G0 at once, the others one by one, with their tables on their way together: for a
-/// thread that has nothing else to do. A kernel over a stack gathers the others and does many at a time (jungfrau.cu).
+/// Converts eight pixels: those in G0 at once, the others one by one. The thread requests the tables of these together,
+/// and waits once. A kernel over a stack gathers the others and does many at a time (jungfrau.cu).
 template <Output kOutput, bool kCount, bool kMark>
 __device__ __forceinline__ Converted<kOutput> convert_words_at_once(uint4 words, const Entries& entries,
                                                                     const Tables& tables, Place place,

@@ -165,7 +165,7 @@ __device__ bool could_be_counted(Ring& ring, std::int32_t least) {
   return ring.sums(-INFINITY, INFINITY).count - with_bins.count <= kRingOthers;
 }
 
-/// One thread, behind the limits of a stack: the next one is told how it went.
+/// One thread, behind the limits of a stack: passes the outcome to the next one.
 __device__ __forceinline__ void pass_on(CountedState* state) {
   state->last = state->now;
   state->now = 0;

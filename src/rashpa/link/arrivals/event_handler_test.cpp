@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The RNIC's part is played by the test: it writes lines and records into memory and tells of the immediate.
+/// The RNIC's part is played by the test: it writes lines and records into memory and reports the immediate.
 #include "rashpa/link/arrivals/event_handler.hpp"
 
 #include <gtest/gtest.h>

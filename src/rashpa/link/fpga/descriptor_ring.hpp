@@ -26,7 +26,7 @@ struct CardProgress {
 };
 
 /// Any thread; a call waits for those of other threads, which copy at most a ring of messages into card memory. Nothing
-/// but the constructor and add() throws. When the card stops by itself the log is told why, once.
+/// but the constructor and add() throws. When the card stops by itself, the log gets the reason, once.
 class DescriptorRing {
  public:
   /// Takes the card for itself. Throws as Card does, StateError when another program has it, ResourceError when its

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Packet faults of a DTP that a card sends: drawn as a sender in software draws them, and told to the card before it
-/// is told of the packets.
+/// Packet faults of a DTP that a card sends: drawn as a sender in software draws them, and written to the card before
+/// the packets are.
 #include <cstdint>
 #include <span>
 #include <vector>

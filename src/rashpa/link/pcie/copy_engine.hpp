@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An engine for a device that copies beside the processor, in the order in which it was told: lines are gathered into
+/// An engine for a device that copies beside the processor, in the order of the requests: lines are gathered into
 /// rectangles, each of which is one copy; numbers that come back count finished copies. The device's part is a
 /// CopyDevice (cuda/copies.hpp is a GPU); all logic without a device is here, and tested without one.
 #include <array>
@@ -42,11 +42,11 @@ struct Rectangle {
 /// Tells if an order to the device may wait for the next one.
 enum class Company : std::uint8_t { may_come, none };
 
-/// Does what it is told in that order, beside its caller; images may wait for the next ones while something is on its
+/// Carries out requests in their order, beside its caller; images may wait for the next ones while something is on its
 /// way. Calls from the DTP's thread; none waits, none allocates.
 class CopyDevice {
  public:
-  /// Ends when nothing that it was told is on its way any more.
+  /// Returns when no request is in flight any more.
   virtual ~CopyDevice() = default;
   /// Returns false when it has failed for good.
   virtual bool copy(const Rectangle& rectangle) noexcept = 0;
@@ -56,7 +56,7 @@ class CopyDevice {
   virtual bool mark(std::uint64_t number, const Event* event, std::atomic<std::uint32_t>* lock) noexcept = 0;
   /// Begins what waits, if nothing is on its way or no company will come. False: it has failed for good.
   virtual bool go_on(Company /*company*/) noexcept { return true; }
-  /// The latest number; all that was told before it is done and can be seen. Cheap.
+  /// The latest number: all requests before it are done, and their effect is visible. Cheap.
   [[nodiscard]] virtual std::uint64_t reached() const noexcept = 0;
   /// Returns false when it has failed, and no number will come any more. Less cheap.
   virtual bool sound() noexcept = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// A device that works when it is told to, for tests of an engine with a device beside it.
+/// A device that works when the test lets it, for tests of an engine with a device beside it.
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 namespace rashpa::link::stream2 {
 
 struct ReceiverConfig {
-  std::string bind_address = "127.0.0.1";  ///< told to emulators alone: a receiver connects, and listens nowhere
+  std::string bind_address = "127.0.0.1";  ///< for emulators alone: a receiver connects, and listens nowhere
   std::uint32_t threads = 2;               ///< the first one reads, the others unpack; one unpacks in any case
   Options options{};
   Poll poll = Poll::event;

@@ -120,7 +120,7 @@ class Source {
     }
     return true;
   }
-  /// Leaves `images` out, the last of them `index`: tells of it, as the transfer folder does.
+  /// Leaves `images` out, the last of them `index`, and announces it as the transfer folder does.
   bool skip(std::uint64_t index, std::uint64_t images, const std::function<bool()>& give_up) {
     const Placement& p = dtp_.placement;
     FrameRecord record;

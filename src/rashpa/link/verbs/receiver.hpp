@@ -25,7 +25,7 @@ struct ReceiverConfig {
 /// Destination side: an RNIC writes straight into the registered region; each event completes a receive. The link sees
 /// no packet: only the record's CRC32C proves the lines (`options.verify`).
 ///
-/// Known weakness: an RNIC cannot be told that a slot is taken. With flow = paced a source that is too fast overwrites
+/// Known weakness: an RNIC does not know that a slot is taken. With flow = paced a source that is too fast overwrites
 /// images that are still being processed. The later image is an overrun when its event comes; the earlier one is found
 /// by overwritten() when the later one's record has come before its release, and not while only lines have.
 class VerbsReceiver final : public ThreadedReceiver, public Registering, public Watching {

@@ -27,7 +27,7 @@ struct FirstErrored {
   std::uint64_t index = 0;
   std::uint64_t frame_number = 0;
   ErrorReason reason = ErrorReason::none;
-  std::string text;  ///< the first error that was told of
+  std::string text;  ///< the first error that was reported
 };
 
 /// The books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end.

@@ -162,7 +162,7 @@ TEST(SinkLine, an_image_is_lost_once_however_often_its_sink_names_it) {
   b.expect_balanced();
 }
 
-/// Is told of a loss for so long that the line is left behind meanwhile.
+/// Takes so long to receive a loss that the line is left behind meanwhile.
 class SlowOwner final : public LineOwner {
  public:
   void through(const Stack&) noexcept override {}

@@ -84,7 +84,7 @@ class Owner final : public LineOwner {
   std::vector<std::uint64_t> passed;
 };
 
-/// Writes down what it gets; told to, it stands still, fails, or takes its time.
+/// Keeps all that it gets. A test can make it stand still, fail, or take its time.
 class TestSink final : public sink::Sink, public sink::Deferring, public sink::RowKeeping {
  public:
   struct Log {

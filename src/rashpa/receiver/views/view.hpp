@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A part of an image as a viewer sees it: coarse, and with the pixels that have no value told apart.
+/// A part of an image as a viewer sees it: coarse, with a mark on pixels that have no value.
 #include <cstddef>
 #include <cstdint>
 #include <span>

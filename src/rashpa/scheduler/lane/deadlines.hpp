@@ -41,7 +41,7 @@ class Deadlines {
   void hold(bool held) noexcept { clock_.hold(held && !finishing_); }
   /// Tells that nothing more will be sent: one deadline of silence from now on ends all. It looks by itself.
   void finish(std::int64_t now) noexcept;
-  /// An end that was not known has been told: nothing that is due was so before now.
+  /// The open end is known now: images up to it are due from now on.
   void tell_end() noexcept;
 
   /// DTP `dtp` has decided all images before that one.

@@ -12,7 +12,7 @@
 namespace rashpa::scheduler {
 namespace {
 
-/// Remembers the parts that it is told to fill. The rest of images in memory of a device: device_images_test.cpp.
+/// Remembers the parts that it has to fill. The rest of images in memory of a device: device_images_test.cpp.
 class ToldImages final : public memory::DeviceImages {
  public:
   [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }

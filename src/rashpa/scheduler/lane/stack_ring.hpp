@@ -45,7 +45,7 @@ class StackRing {
     while (opened_ <= index / config_.stack) open(opened_++, limit);
   }
   /// Returns true when the arrival is of the same frame as those that others have brought for this open image. Where
-  /// records tell the frames, DTPs that disagree have not brought one image.
+  /// records name the frames, DTPs that disagree have not brought one image.
   [[nodiscard]] bool agrees(const link::Arrival& arrival) noexcept {
     if (config_.slice != kToldByRecords || arrival.completeness == Completeness::missing) return true;
     const std::uint64_t frame = image(arrival.index).frame_number;

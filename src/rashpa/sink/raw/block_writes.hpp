@@ -28,7 +28,7 @@ class BlockWrites {
   }
   /// Returns how many of them are still on their way, as far as one has looked.
   [[nodiscard]] std::size_t before_mark() const noexcept { return before_mark_; }
-  /// Begins a sync; finished_sync() tells of it. No more than BlockWriter::kMostSyncs at a time.
+  /// Begins a sync, which finished_sync() reports. No more than BlockWriter::kMostSyncs at a time.
   void sync(int file, std::uint64_t token);
   struct Sync {
     std::uint64_t token = 0;

@@ -35,7 +35,7 @@ constexpr std::size_t kMostDirty = BlockWriter::kMostSyncs - 2;
 /// <prefix>_data_NNNNNN.raw. Images that lie in memory as they will in the file are written from where they lie, as
 /// many as possible at once, and put() waits for them. Others, those that somebody may change meanwhile, and stacks
 /// that are shorter than a write, are gathered: they are written behind put(), which is faster than waiting. One that
-/// fails then is lost, as settle() tells.
+/// fails then is lost, and settle() reports it.
 class RawStore final : public ImageStore {
  public:
   RawStore(const Hdf5Config& config, const OutputFiles& files, std::unique_ptr<BlockWriter> writer)

@@ -68,7 +68,7 @@ FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
 
 FpgaUnit::~FpgaUnit() { stop(); }
 
-/// The calibration goes into card memory, and the card is told where everything is.
+/// The calibration goes into card memory, and the card gets the addresses.
 void FpgaUnit::set_up() {
   const auto tables = steps_.steps.front().step->on_fpga();
   if (!tables) {

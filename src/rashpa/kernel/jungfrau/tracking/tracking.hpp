@@ -40,7 +40,7 @@ inline constexpr float kBinsPerSigma = 100;
 constexpr Drift drift_of(std::size_t median_bin, float worst) noexcept {
   return {(static_cast<double>(median_bin) + 0.5) / kBinsPerSigma, worst};
 }
-/// Images that are followed from one look to the next.
+/// Returns the number of images that are followed between two checks of the drift.
 inline std::uint64_t images_between_looks(const Tracking& settings) noexcept {
   return std::max<std::uint64_t>(1, settings.images / 8);
 }
@@ -76,8 +76,8 @@ class DriftAlarm {
 /// the tables as the stacks before it have left them, then its dark images are followed, by blocks of pixels.
 class Tracker {
  public:
-  /// `calibration` was prepared from `config` and outlives it. Throws ConfigError when the calibration has no RMS, or one
-  /// that is no number, ResourceError when there is no memory.
+  /// `calibration` was prepared from `config` and outlives it. Throws ConfigError when the calibration has no RMS, or
+  /// one that is no number, ResourceError when there is no memory.
   Tracker(const Config& config, Prepared& calibration, unsigned workers);
 
   /// Some images of a stack. `dark[i]` ≠ 0: of image i all pixels in G0 are followed.

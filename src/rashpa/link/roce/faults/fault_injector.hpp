@@ -11,8 +11,8 @@
 namespace rashpa::link::roce {
 
 /// An outlet (outlet.hpp) that stands between a sender and its batch: drops, doubles, delays and damages packets, and
-/// tells the log what really leaves. Packets without a fault join the same datagrams as ever. Takes all memory in the
-/// constructor.
+/// gives the log the packets that really leave. Packets without a fault join the same datagrams as ever. Takes all
+/// memory in the constructor.
 ///
 /// With RC every transmission may be hit, repetitions included, and the link repairs it: the log then says `complete`
 /// for every image whose event was acknowledged, which without a broken connection is every image. The counts stay what

@@ -36,7 +36,7 @@ struct Acknowledgement {
   friend bool operator==(const Acknowledgement&, const Acknowledgement&) = default;
 };
 
-/// Returns how long a requester waits that was told "receiver not ready" with this code, by the specification's table.
+/// Returns the time that a requester waits after "receiver not ready" with this code, by the specification's table.
 std::int64_t rnr_wait_ns(std::uint8_t code) noexcept;
 
 /// Reads an acknowledgement whose ICRC is checked; false when the packet is none.

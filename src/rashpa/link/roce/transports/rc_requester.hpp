@@ -38,7 +38,7 @@ class RcRequester {
     std::uint64_t window_bytes = 0;
     std::uint32_t pmtu = 4096;
   };
-  /// Packets that may be unacknowledged; far below the 2^23 that sequence numbers can tell apart.
+  /// Packets that may be unacknowledged; far below the 2^23 that sequence numbers can distinguish.
   static constexpr std::size_t kPackets = 1024;
   static constexpr std::size_t kEvents = 256;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Devices that have strips of the same images tell one another what they have counted, and decide as one.
+/// Devices that have strips of the same images exchange their counts, and decide as one.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>

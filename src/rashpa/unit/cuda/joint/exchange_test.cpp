@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One member's use of the others' counts, which the host writes here. Run by `make test-device`.
+/// A member reads the counts of the others, which the host writes in this test. Run by `make test-device`.
 #include "rashpa/unit/cuda/joint/exchange.hpp"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ class StepPasses {
   [[nodiscard]] kernel::cuda::DevicePass* pass(std::size_t step) const noexcept { return passes_[step].get(); }
   /// The step that makes lists; the number of steps: none does.
   [[nodiscard]] std::size_t lister() const noexcept { return lister_; }
-  /// Returns true when some steps are done for one stack at a time. The next two tell the first and the last of them.
+  /// Returns true when some steps are done for one stack at a time. The next two name the first and the last of them.
   [[nodiscard]] bool take_turns() const noexcept { return first_in_turn_.has_value(); }
   [[nodiscard]] bool begins_turn(std::size_t step) const noexcept { return first_in_turn_ == step; }
   [[nodiscard]] bool ends_turn(std::size_t step) const noexcept { return take_turns() && last_in_turn_ == step; }

@@ -65,7 +65,7 @@ struct Turn {
   }
 };
 
-/// No ticket is claimed from here on; the end is told behind the last that was, so that all blocks agree on it.
+/// No ticket is claimed from here on; the end is announced behind the last claimed one, so that all blocks agree on it.
 template <bool kOneBlock>
 __device__ void close(const ResidentTask& task, Watched& shared) {
   const unsigned long long before = atomicOr(&shared.claimed, kClosed);
@@ -215,7 +215,7 @@ struct Team {
     __syncthreads();
   }
 
-  /// All threads, behind everything that they have stored in host memory: tells the host, once all blocks are here.
+  /// All threads, behind everything that they have stored in host memory: signals the host, once all blocks are here.
   __device__ void finish(Turn turn) {
     __syncthreads();
     out += blocks();
