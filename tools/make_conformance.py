@@ -281,7 +281,7 @@ def _given(vector: Vector) -> dict[str, bytes]:
 
 
 def _differs(name: str, made: list[Vector]) -> bool:
-    """Says so when the stored vectors are others."""
+    """Return True when the stored vectors differ, and print a line then."""
     advice = f"run tools/make_conformance.py {name}, if that is meant"
     try:
         stored = list(vectors(name, FOLDER))

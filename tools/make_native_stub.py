@@ -138,7 +138,7 @@ def same(stub: str | None, module: str | None) -> bool:
 
 
 def differences(text: str) -> list[str]:
-    """Say where a stub and the module differ."""
+    """Return in words where a stub and the module differ."""
     stub, module = of_stub(text), of_module()
     return [
         f"{name}: the stub has {stub.get(name)}, the module {module.get(name)}"

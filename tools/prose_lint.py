@@ -31,6 +31,7 @@ EXCERPT = 120
 
 NO_VERB = "docstring without a verb"
 FRAGMENT = "C++ description that begins in the middle of a sentence"
+SO_MANY = "so many (or much) in place of a number's name"
 NO_ADVICE = "C++ error without an imperative part"
 KEY = "description of a key or an option that begins in the middle of a sentence"
 LONG_DOCSTRING = "docstring sentence over 220 characters"
@@ -44,10 +45,11 @@ TITLE = "commit title over 72 characters or with a semicolon"
 VERBLESS = re.compile(
     r"(?:Of|In|With|As|Until|One|Some|All of|Both|Those|What|Who|Whom|Whose|Whether|For|Where|Which|How|Why|When|By)\b"
 )
-# A description in C++ begins with a verb or a noun: "Of the pixels of image()" needs the name behind it to be understood.
+# A description in C++ begins with a verb or a noun: "Of the pixels of image()" needs the name behind it to be understood. A class "says" nothing:
+# it holds, describes or names something.
 MIDDLE = re.compile(
     r"/// (?:Of|In|With|As|Until|So|And|For|From|To|When|While|Whether|By|Before|Behind|Into|On|At|Between|Without|Beyond"
-    r"|Towards|About|Below|Whatever|Likewise|Then|Once|After|If|Out|Only|True|False|Null|NaN|It|They|Its|Their|That|Those|Nothing|Nobody)\b"
+    r"|Towards|About|Below|Whatever|Likewise|Then|Once|After|If|Out|Only|Says|True|False|Null|NaN|It|They|Its|Their|That|Those|Nothing|Nobody)\b"
 )
 # An error says what to do behind a semicolon; a few words before a reason ("kernel {}: {}") are no message of their own.
 THROW = re.compile(r'\bthrow (?:\w+::)*\w*Error\(((?:"(?:\\.|[^"\\])*"|[^"])*?)\);')
@@ -55,6 +57,8 @@ _LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
 FEWEST_WORDS = 4
 # A key or an option is read alone, in a table or below --help: `noise: of the detector` needs its name to be understood.
 WITHOUT_NOUN = re.compile(r"(?:of|for|from|with|in|by|as|to|where|which|when|its|until|those|that)\b", re.IGNORECASE)
+# "so many images" is read twice where no "that" follows: of how many?
+MEASURE = re.compile(r"\bso (?:many|much)\b(?![^.;:]*\bthat\b)")
 # "who" and "whom" stand for a noun unless they follow one for a person, "whose" after a preposition or at the beginning.
 _PERSON = r"(?<!people )(?<!person )(?<!user )(?<!users )(?<!reader )(?<!somebody )(?<!anybody )(?<!nobody )(?<!one )(?<!those )"
 _BEGINNING = r"(?:^|\n\n|\n[-#*>]+ |[.;:(|] ?|\b(?:of|for|from|to|with|by|in|on|at|than|as|into|and|or|but|beside|behind|after|before|is|are) )"
@@ -106,6 +110,12 @@ def nouns(kind: str, file: str, line: int, text: str) -> Iterator[Finding]:
         )
 
 
+def measures(file: str, line: int, text: str) -> Iterator[Finding]:
+    """Yield the places where "so many" stands for a number that has a name."""
+    for match in MEASURE.finditer(text):
+        yield Finding(SO_MANY, file, line + text.count("\n", 0, match.start()), excerpt(text, match.start()))
+
+
 def python_findings(file: str, text: str) -> Iterator[Finding]:
     """Yield what is found in the docstrings, the messages of errors and the comments of a Python file."""
     for node in ast.walk(ast.parse(text)):
@@ -120,6 +130,7 @@ def python_findings(file: str, text: str) -> Iterator[Finding]:
     for number, line in enumerate(text.splitlines(), 1):
         if comment := re.search(r"(?:^|\s)# (.*)", line):
             yield from nouns("Python comments", file, number, comment[1])
+            yield from measures(file, number, comment[1])
 
 
 def _key_findings(file: str, value: ast.expr) -> Iterator[Finding]:
@@ -142,6 +153,7 @@ def _docstring_findings(
         if len(sentence) > LONGEST_DOCSTRING_SENTENCE:
             yield Finding(LONG_DOCSTRING, file, line, excerpt(sentence))
     yield from nouns("docstrings", file, line, docstring)
+    yield from measures(file, line, docstring)
 
 
 def cpp_findings(file: str, text: str) -> Iterator[Finding]:
@@ -153,6 +165,7 @@ def cpp_findings(file: str, text: str) -> Iterator[Finding]:
         before = line.strip()
         if comment := re.search(r"(?<!:)//[/!<]* ?(.*)", line):
             yield from nouns("C++ comments", file, number, comment[1])
+            yield from measures(file, number, comment[1])
     if "test" not in file:
         yield from _error_findings(file, text)
 

@@ -96,7 +96,7 @@ using Rms = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>
 using Part =
     std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 
-/// Says where modules lie in the image, and how large a whole one is.
+/// Describes where modules lie in the image, and how large a whole one is.
 struct Modules {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

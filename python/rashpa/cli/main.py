@@ -78,7 +78,7 @@ class Commands(TyperGroup):
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find a command by its name, or in its group, and announce that nothing is imported any more. Options of former names get those of today."""
+        """Find a command by its name, or in its group, and signal the end of imports. Replace former names of options by those of today."""
         typed, name, rest = _found(args)
         if name not in COMMANDS and name not in GROUPS and not name.startswith("-"):
             ctx.fail(f"No such command {name!r}.{_guess(name)}")

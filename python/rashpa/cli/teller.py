@@ -53,7 +53,7 @@ class Teller:
             errors.print(f"rashpa {self.name}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
 
     def answer(self, text: str, **facts: Any) -> None:
-        """Say the result of an order; in a document as `text`, beside `facts`."""
+        """Print the result of an order; a document has it as `text`, beside `facts`."""
         self._document([], None, {"text": text, **facts})
         self.say(text)
 

@@ -200,7 +200,7 @@ async def _hear_native(node: Node) -> None:
 
 
 def _log_into(node: Node, errors: TextIO) -> None:
-    """Send records of the package to the node's log, and serious ones to standard error; of the node's events those with a traceback."""
+    """Send records of the package to the node's log, and serious ones to standard error, too. Of the node's own events only those with a traceback go there."""
     logger = logging.getLogger("rashpa")
     logger.setLevel(logging.INFO)
     said = logging.StreamHandler(errors)

@@ -14,7 +14,7 @@
 
 namespace rashpa::card {
 
-/// Says which design a driver wants to find. All of ours have the identity in the same place.
+/// Describes which design a driver wants to find. All of ours have the identity in the same place.
 struct Design {
   const char* what;  ///< "a sender"
   std::uint32_t magic;

@@ -55,7 +55,7 @@ struct UnitSetup {
   UnitLists lists{};
 };
 
-/// Says where a stack lies in card memory, in pages.
+/// Describes where a stack lies in card memory, in pages.
 struct UnitStack {
   std::uint32_t raw = 0;
   std::uint32_t photons = 0;
@@ -74,7 +74,7 @@ struct UnitCounts {
 };
 static_assert(sizeof(UnitCounts) == 64);
 
-/// Says where a list goes.
+/// Describes where a list goes.
 struct UnitEntries {
   std::span<std::uint32_t> index;  ///< of pixels, ascending
   std::span<std::int16_t> value;   ///< of as many

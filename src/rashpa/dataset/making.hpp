@@ -5,7 +5,7 @@
 
 namespace rashpa::dataset {
 
-/// Says how far a dataset is that is made or read now. The maker counts, a waiting thread looks; any thread.
+/// Holds the progress of a dataset that is being made or read. The maker counts, a waiting thread looks; any thread.
 class Making {
  public:
   void begin(std::uint64_t frames) noexcept {

@@ -13,7 +13,7 @@ namespace rashpa::dataset {
 
 namespace {
 
-/// Says how a turned frame is read, pixel by pixel, along its lines and down, from the frame as it was read out.
+/// Describes how a turned frame is read, pixel by pixel, along its lines and down, from the frame as it was read out.
 struct Reading {
   std::int64_t first;
   std::int64_t along;

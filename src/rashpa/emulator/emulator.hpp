@@ -81,7 +81,7 @@ class Emulator {
   void stop() noexcept;
   /// Returns true when all DTPs are done within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
-  /// Says in the log what the links have lost since the last time; for a thread that waits for the run, several times a
+  /// Logs what the links have lost since the last time; for a thread that waits for the run, several times a
   /// second. `last`: nothing more will be sent. Any thread; it allocates.
   void observe(bool last = false);
   [[nodiscard]] Status status() const;

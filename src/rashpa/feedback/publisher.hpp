@@ -17,7 +17,7 @@
 
 namespace rashpa::feedback {
 
-/// Says how a buffer's decisions are published.
+/// Describes how a buffer's decisions are published.
 struct Options {
   std::string ring{};            ///< path of the ring's file; empty: only ZeroMQ, of a ring without a name
   std::string zmq{};             ///< endpoint of a PUB socket; empty: none

@@ -13,13 +13,13 @@
 
 namespace rashpa::feedback {
 
-/// Says where a reader begins.
+/// Describes where a reader begins.
 enum class Begin : std::uint8_t {
   oldest,  ///< with the oldest entry that is there
   next,    ///< with the next published entry
 };
 
-/// Says how a reader waits.
+/// Describes how a reader waits.
 enum class Wait : std::uint8_t {
   sleep,  ///< until the writer wakes it
   spin,   ///< with a processor of its own, and some microseconds earlier

@@ -13,7 +13,7 @@
 
 namespace rashpa::feedback {
 
-/// Says how large a ring is.
+/// The size of a ring.
 struct RingSize {
   std::uint64_t entries = 4096;      ///< images, before the oldest is written over
   std::uint64_t rows_bytes = 0;      ///< 0: as many as most runs need; never less than two images have

@@ -19,9 +19,9 @@ struct WatchedCounter {
 std::span<const WatchedCounter> watched_of_receivers() noexcept;
 std::span<const WatchedCounter> watched_of_senders() noexcept;
 
-/// Says in the log when such counters grow: at once when one does for the first time, then once a second at most, with
-/// how many since. Nothing is done per packet: the thread that waits for the run looks from time to time. One thread at
-/// a time.
+/// Logs growing counters of losses: at once the first time, then once a second at most, with the growth since. It costs
+/// nothing per packet, since the thread that waits for the run reads the counters from time to time. One thread at a
+/// time.
 class CountWatch {
  public:
   /// `dtp` −1: of the whole link.

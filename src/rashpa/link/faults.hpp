@@ -17,7 +17,7 @@ struct FaultConfig {
                            ///< with `icrc = "off"` in lines or record, where their CRC32C must
 };
 
-/// Says how often each kind was injected.
+/// The number of injected faults of each kind.
 struct FaultCounts {
   std::uint64_t drop = 0;
   std::uint64_t duplicate = 0;

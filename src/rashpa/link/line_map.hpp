@@ -17,7 +17,7 @@ struct MapUnit {
   std::uint32_t finest;
 };
 
-/// Says which units of one DTP's image have arrived. A unit is `unit_bytes` of the payload, counted over the lines in
+/// The units of one DTP's image that have arrived. A unit is `unit_bytes` of the payload, counted over the lines in
 /// order without the gaps between them; units per line is a whole number. One writer thread; no allocation after
 /// construction.
 class LineMap {

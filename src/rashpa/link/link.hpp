@@ -123,7 +123,7 @@ enum class Proof : std::uint8_t {
   crc,    ///< map (if any) and the record's CRC32C agree
 };
 
-/// Says why a DTP's image is not complete.
+/// Gives the reason why a DTP's image is not complete.
 enum class Loss : std::uint8_t {
   none,
   lines,     ///< partial: the event came, some lines did not

@@ -28,7 +28,7 @@ struct Endpoint {
 /// on both sides.
 enum class Transport : std::uint8_t { uc, rc, ud };
 
-/// Says how a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one packet.
+/// Describes how a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one packet.
 /// `first_middle_last`: long messages are cut at the path MTU, as an RNIC does; one lost packet costs the rest of its
 /// message.
 enum class Packetisation : std::uint8_t { only, first_middle_last };

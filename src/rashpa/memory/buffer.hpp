@@ -9,7 +9,7 @@
 
 namespace rashpa::memory {
 
-/// Says where the bytes of a buffer live.
+/// Describes where the bytes of a buffer live.
 enum class MemoryKind : std::uint8_t {
   pageable,  ///< ordinary pages, touched at start
   huge,      ///< 2 MiB pages where the machine has them, else transparent huge pages, else ordinary ones: see granted()

@@ -10,7 +10,7 @@
 
 namespace rashpa::publish {
 
-/// Says how clients connect to an outlet.
+/// Describes how clients connect to an outlet.
 enum class Pattern : std::uint8_t {
   push,  ///< PULL: each message goes to one of them; the vendor's way
   pub,   ///< SUB: each message goes to all of them, and slow ones lose some
@@ -27,7 +27,7 @@ enum class Ask : std::uint32_t {
   leave,  ///< nothing more comes: give what is queued its time, and end
 };
 
-/// Says where the one message is. The sink alone leaves `free` and `answered`; of the others, the first one.
+/// Describes where the one message is. The sink alone leaves `free` and `answered`; of the others, the first one.
 enum class Place : std::uint32_t { free, offered, taken, answered, withdrawn };
 
 struct OutletWords {

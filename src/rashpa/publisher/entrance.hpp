@@ -18,7 +18,7 @@ inline constexpr int kMostMessages = 64;
 /// The most subscriptions of all consumers together; a listener to one buffer needs one.
 inline constexpr std::uint64_t kMostSubscriptions = 4096;
 
-/// Says where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many are
+/// Describes where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many are
 /// there as may be, nobody else is let in: the system does not hear them, and they try again. One thread.
 class Entrance {
  public:

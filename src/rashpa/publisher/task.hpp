@@ -10,7 +10,7 @@ namespace rashpa::publisher {
 struct Task {
   std::vector<std::string> arguments{};
   std::vector<int> files{};
-  /// Says that strangers may come.
+  /// Signals that consumers may connect.
   void say_ready() const;
 };
 

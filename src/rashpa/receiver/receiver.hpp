@@ -29,7 +29,7 @@ struct DtpStatus {
   scheduler::LaneDtpStats counts{};
 };
 
-/// Says how many images of a DTP were due: all of lower index.
+/// The number of images of a DTP that were due: all of lower index.
 struct DtpEnd {
   std::uint32_t id = 0;
   std::uint64_t images = 0;
@@ -102,7 +102,7 @@ class Receiver {
   void stop() noexcept;
   /// Returns true when every expected image is decided and written within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
-  /// Says in the log what the link has refused since the last time; for a thread that waits for the run, several times
+  /// Logs what the link has refused since the last time; for a thread that waits for the run, several times
   /// a second. `last`: nothing more will come. Any thread; it allocates.
   void observe(bool last = false);
 
@@ -117,7 +117,7 @@ class Receiver {
 
  private:
   struct Buffer;  // with its lane, unit and distributor
-  /// Says, once for each, which step does not come to its end. With `watching_`.
+  /// Logs each step that does not come to its end, once. The caller holds `watching_`.
   void observe_steps(std::size_t buffer);
   void make_link();
   /// The origin of rings' offsets.

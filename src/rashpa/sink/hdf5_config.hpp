@@ -18,7 +18,7 @@
 
 namespace rashpa::sink {
 
-/// Says how accepted images are stored.
+/// Describes how accepted images are stored.
 enum class ImageForm : std::uint8_t {
   dense,   ///< every pixel, bitshuffle-LZ4 chunks of one image
   sparse,  ///< StackImage::sparse as CSR by image: index, intensity, frame_ptr

@@ -24,7 +24,7 @@ namespace {
 struct Seen {
   std::vector<std::uint64_t> images;
   bool begun = false;
-  int cannot_begin = 0;  // so many times
+  int cannot_begin = 0;  // number of times
   std::optional<Books> books;
   std::string cannot_close, error;
   std::optional<std::uint64_t> refused;  // an image that cannot be stored

@@ -10,7 +10,7 @@
 
 namespace rashpa::sink {
 
-/// Says which pixels of a buffer are gaps, dead, noisy, as the detector's special values say: found once, in the first
+/// Describes which pixels of a buffer are gaps, dead, noisy, as the detector's special values say: found once, in the first
 /// complete image. All memory is taken in the constructor.
 class SpecialMask {
  public:

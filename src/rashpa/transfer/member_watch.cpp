@@ -7,7 +7,7 @@
 namespace rashpa::transfer {
 
 namespace {
-constexpr std::int64_t kUsualTimes = 4;  // a member whose stacks take long may be silent for so many times as long
+constexpr std::int64_t kUsualTimes = 4;  // a member whose stacks take long may be silent for this multiple of that time
 }  // namespace
 
 MemberWatch::MemberWatch(MemberConfig config, Times times)

@@ -22,7 +22,7 @@ std::string_view name_of(Kind kind) noexcept;
 /// Adjusting: the contract's tests (contract/limits.cpp) see to that.
 std::vector<std::string> kind_names();
 
-/// Says how work on an accelerator is started (docs/explanations/gpu.md).
+/// Describes how work on an accelerator is started (docs/explanations/gpu.md).
 enum class Trigger : std::uint8_t {
   automatic,   ///< the fastest that fits
   launch,      ///< the host launches every step
@@ -36,7 +36,7 @@ Trigger trigger_of(std::string_view name);
 std::string_view name_of(Trigger trigger) noexcept;
 std::vector<std::string> trigger_names();
 
-/// Says how raw images get to a device of OpenCL.
+/// Describes how raw images get to a device of OpenCL.
 enum class Transfer : std::uint8_t {
   automatic,  ///< in place where the device can
   in_place,   ///< the device works on the RASHPA buffer itself

@@ -11,7 +11,7 @@
 
 namespace rashpa::unit {
 
-/// Says which step threads are at work on, for how long and on which image. Each thread writes its own place, any
+/// Holds the step at which each thread works, for how long and on which image. Each thread writes its own place, any
 /// thread may look.
 class StepWatch {
  public:

@@ -28,7 +28,7 @@ enum class Delivery : std::uint8_t {
   chunk_in_place,  ///< the list or, of pipelines without, the chunk in place of the pixels, of units that make chunks
 };
 
-/// Says how steps are put into passes.
+/// Describes how steps are put into passes.
 enum class Passes : std::uint8_t {
   fused,     ///< a step that can ride on the pass of the one before it does
   separate,  ///< each step reads the pixels for itself: the same results, slower
@@ -66,7 +66,7 @@ struct Layout {
   bool changes = false;  ///< sources may write over images while the unit has them: Stack::guard says of which
 };
 
-/// Says how a unit uses the processor cores of the machine.
+/// Describes how a unit uses the processor cores of the machine.
 struct Cores {
   unsigned threads = 1;
   int first_processor = -1;  ///< pins thread i to first_processor + i; −1: unpinned

@@ -11,8 +11,8 @@
 
 namespace rashpa::unit {
 
-/// The windows of one accumulation: which is open, and memory for the results of as many as can end before the first of
-/// them comes back with its stack. One thread at a time.
+/// The windows of one accumulation: the open one, and memory for the results of all that can end before the first one
+/// comes back with its stack. One thread at a time.
 class Windows {
  public:
   /// Takes memory for stacks of `stack` images, `stacks` of them in flight. Throws ResourceError.

@@ -20,7 +20,7 @@ namespace rashpa::wire {
 /// random difference in 65536.
 std::optional<std::uint16_t> changed_id_bits(std::uint32_t difference, std::size_t bytes_behind) noexcept;
 
-/// Says how well a packet's ICRC was confirmed.
+/// Describes how well a packet's ICRC was confirmed.
 enum class IcrcCheck : std::uint8_t { exact, modulo_id, bad };
 
 /// The IPv4 identification of a packet: `expected` from its place in a merged datagram (as Linux sends it), or `seen`

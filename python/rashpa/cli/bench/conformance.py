@@ -105,7 +105,7 @@ def conformance(
 
 @dataclass(frozen=True)
 class _Form:
-    """Says how results are shown: the file that takes them, too, JSON in place of the table, and whether each vector has a line."""
+    """Describes how results are shown: the file that also gets them, JSON in place of the table, and a line for each vector."""
 
     output: Path | None
     as_json: bool

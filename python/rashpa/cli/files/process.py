@@ -114,7 +114,7 @@ def process(
 
 @dataclass(frozen=True)
 class _Ways:
-    """Says where recordings are processed: in a number of processes of this machine (0: one for each processor), or by a cluster."""
+    """Describes where recordings are processed: in a number of processes of this machine (0: one for each processor), or by a cluster."""
 
     processes: int
     cluster: str

@@ -23,7 +23,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Note:
-    """Says something in a paragraph. `mark`: a class of the style sheet."""
+    """Holds the text of a paragraph. `mark`: a class of the style sheet."""
 
     kind: ClassVar[str] = "note"
     text: str

@@ -28,7 +28,7 @@ class GroupCourse:
         self._began = moment
 
     def tell(self, outcome: Outcome) -> None:
-        """Say in the outcome which members were lost, and which have joined."""
+        """Add to the outcome the members that were lost, and those that have joined."""
         outcome.lost, outcome.joined = dict(self._fleet.lost), dict(self.joined)
 
     def follow(self, joined: str) -> None:

@@ -76,8 +76,7 @@ class Start(Order):
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(Order):
-    """Makes an emulator stop sending between two frames, the same for all its DTPs and groups: before `frame`, or behind the foremost that one has begun,
-    whichever is later."""
+    """Makes an emulator stop sending between two frames, which are the same for all its DTPs and groups. It stops before `frame`, or after the latest frame that a DTP has begun, whichever is later."""
 
     frame: int = 0
 

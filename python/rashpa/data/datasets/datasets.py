@@ -106,8 +106,7 @@ def _loaded(spec: AnyDatasetSpec, making: _native.Making | None, folders: tuple[
 
 
 def glance_at_dataset(spec: AnyDatasetSpec, base: Path, folders: tuple[Path, ...] = ()) -> _native.Dataset | None:
-    """Load enough to decide in a moment whether it can be played, and raise errors as `dataset_from_spec` does: small files whole, of large ones nothing, of
-    all else a frame. Return None when nothing was loaded."""
+    """Load the part of a dataset that shows in a moment whether it can be played, and raise errors as `dataset_from_spec` does. It loads small files whole, nothing of large ones, and one frame of all other kinds. Return None when nothing was loaded."""
     spec = spec.resolved(base)
     if isinstance(spec, FilesSpec):
         named = [Path(name) for names in spec.files for name in names]

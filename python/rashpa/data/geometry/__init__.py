@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says where pixels lie, in images and in the laboratory."""
+"""Describes where pixels lie, in images and in the laboratory."""

@@ -71,7 +71,7 @@ class ValueFlag:
 
 
 def flag_trouble(flags: Iterable[ValueFlag], counts: tuple[float, float]) -> str:
-    """Say which flag makes a pixel bad by a value that counts, with its line; empty when none does. `counts`: the least and the largest such value."""
+    """Return in words which flag makes a pixel bad by a value that counts, with its line; empty when none does. `counts`: the least and the largest such value."""
     for flag in flags:
         if not flag.marks_none(counts):
             return (
@@ -82,7 +82,7 @@ def flag_trouble(flags: Iterable[ValueFlag], counts: tuple[float, float]) -> str
 
 
 def saturation_trouble(panels: Iterable[Mapping[str, At]], counts: tuple[float, float]) -> str:
-    """Say which max_adu of these panels is below a value that counts, with its line; empty when none is. `counts`: as of `flag_trouble`."""
+    """Return in words which max_adu of these panels is below a value that counts, with its line; empty when none is. `counts`: as of `flag_trouble`."""
     for values in panels:
         if (at := values.get("max_adu")) is None:
             continue

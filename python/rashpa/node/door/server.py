@@ -33,7 +33,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 _SHORT_BYTES = 16 << 10
 _DISCARDED_BYTES = (
     16 * MAX_BYTES
-)  # of a body that is too long: so much is read and forgotten, for its sender to see the answer
+)  # bytes of a body that is too long: they are read and dropped, so that its sender sees the answer
 _ONE_AT_A_TIME = threading.Lock()  # long telegrams share one processor, however many come
 _TOO_LARGE, _BAD_REQUEST, _NOTHING_NEW = 413, 400, 204
 

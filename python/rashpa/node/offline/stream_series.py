@@ -108,7 +108,7 @@ class StreamSeries:
         self.received.trouble(text)
 
     def _compare_channels(self, found: list[str]) -> None:
-        """Say where images hold other channels than the start names: one that does not come is lost."""
+        """Return in words where images hold other channels than the start names: one that does not come is lost."""
         said = self._start.channels if self._start else ()
         if lost := [name for name in said if name not in found]:
             self.received.trouble(f"the start names the channels {', '.join(said)}, and images lack {', '.join(lost)}")

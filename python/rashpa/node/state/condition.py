@@ -12,7 +12,7 @@ _MAX_TEXT = 1000  # of a notification
 
 
 class Condition:
-    """Says of one node what its status does. `message`: for people; `run`: number of the run that the node is configured for."""
+    """Holds the content of one node's status. `message`: for people; `run`: number of the run that the node is configured for."""
 
     def __init__(self, name: str, events: logging.Logger) -> None:
         self.state = RunState.idle

@@ -13,7 +13,7 @@ enum class Decision : std::uint8_t {
   errored = 3,   ///< it should have, but could not be: ErrorReason
 };
 
-/// Says why an image is not kept: its number among the reasons of the pipeline (VetoReasons in core/frame/results.hpp).
+/// Gives the reason why an image is not kept: its number among the reasons of the pipeline (VetoReasons in core/frame/results.hpp).
 /// dark and partial are the unit's own; the others are named by the verdicts of the pipeline's steps.
 enum class VetoReason : std::uint8_t {
   none = 0,
@@ -23,7 +23,7 @@ enum class VetoReason : std::uint8_t {
   partial = 4,  ///< lines are missing and the policy refuses such images
 };
 
-/// Says why an image that should have been kept is not.
+/// Gives the reason why an image that should have been kept is not.
 enum class ErrorReason : std::uint8_t {
   none = 0,
   unit = 1,         ///< the processing unit failed, or was ended before it was done

@@ -5,7 +5,7 @@
 
 namespace rashpa {
 
-/// Says how a module lies in the image: its frame, with row 0 on top, is turned clockwise, and then, if flipped,
+/// Describes how a module lies in the image: its frame, with row 0 on top, is turned clockwise, and then, if flipped,
 /// mirrored left to right. All eight ways in which a rectangle can lie.
 struct Orientation {
   std::uint32_t turn = 0;  ///< degrees: 0, 90, 180 or 270
@@ -23,7 +23,7 @@ constexpr std::pair<std::uint32_t, std::uint32_t> turned_sides(Orientation way, 
   return way.swaps_sides() ? std::pair{height, width} : std::pair{width, height};
 }
 
-/// Says where the pixels of a frame of width × height lie in the turned one: column c, row r of the frame at
+/// Describes where the pixels of a frame of width × height lie in the turned one: column c, row r of the frame at
 /// (x + c·column_x + r·row_x, y + c·column_y + r·row_y). Steps are −1, 0 or 1, so that the way back has the same ones.
 struct TurnedAxes {
   std::int64_t x = 0, y = 0;

@@ -4,7 +4,7 @@
 
 namespace rashpa {
 
-/// Says where a DTP's lines lie in one image slot of a RASHPA buffer, and how slots and records repeat.
+/// Describes where a DTP's lines lie in one image slot of a RASHPA buffer, and how slots and records repeat.
 /// All members are bytes, except `lines` and `slots`. Offsets count from the start of the registered buffer (iova 0).
 /// Line i of image k goes to  pixels_offset + (k mod slots)·slot_bytes + first_line_offset + i·pitch  and the image's
 /// frame record to  records_offset + (k mod slots)·128.

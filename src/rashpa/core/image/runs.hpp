@@ -7,7 +7,7 @@
 
 namespace rashpa {
 
-/// Says how the lines of an image become runs that are contiguous at both ends. Makers of descriptors, in software or
+/// Describes how the lines of an image become runs that are contiguous at both ends. Makers of descriptors, in software or
 /// in a card's table, makes them by this.
 struct Runs {
   std::uint32_t lines_per_run = 1;  ///< merged lines; the last run of an image may have fewer

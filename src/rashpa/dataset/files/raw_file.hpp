@@ -10,7 +10,7 @@
 
 namespace rashpa::dataset {
 
-/// Says how a file of raw frames is stored. automatic: by its name, `.npy`, `.npy.zst`, `.zst` (headerless inside),
+/// Describes how a file of raw frames is stored. automatic: by its name, `.npy`, `.npy.zst`, `.zst` (headerless inside),
 /// anything else headerless. zst: zstd of a headerless or a `.npy` file, which the `.npy` magic distinguishes.
 enum class RawFormat : std::uint8_t { automatic, bin, zst, npy };
 
@@ -26,7 +26,7 @@ struct RawStorage {
 
 RawStorage raw_storage(std::string_view path, RawFormat format) noexcept;
 
-/// Says where the frames of a file lie in its bytes.
+/// Describes where the frames of a file lie in its bytes.
 struct RawPlan {
   std::uint64_t skip = 0;          ///< bytes before the first frame
   std::uint64_t header_bytes = 0;  ///< bytes before each frame

@@ -15,7 +15,7 @@ struct Spot {
   float sigma = 1;  ///< pixels
 };
 
-/// Says where a module lies in the assembled image: the first pixel of its frame as it is turned.
+/// Describes where a module lies in the assembled image: the first pixel of its frame as it is turned.
 struct ModulePlace {
   std::uint32_t x = 0;
   std::uint32_t y = 0;

@@ -32,7 +32,7 @@ inline constexpr double kLeftQuantile = 1 - 0x1p-10;
 /// inversion with 24 bits of a quantile in single precision: a probability is wrong by 1e-6 at most.
 void draw_row(std::uint64_t state, std::span<const float, kJungfrauWidth> means, PixelRow& out, Columns& left) noexcept;
 
-/// Says how pixels of one row answer in G0.
+/// Describes how pixels of one row answer in G0.
 struct RowInG0 {
   const float* pedestal;                                   ///< ADU
   const float* gain;                                       ///< ADU/keV

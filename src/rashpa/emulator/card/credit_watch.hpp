@@ -8,8 +8,7 @@
 
 namespace rashpa::emulator {
 
-/// Says in the log that DTPs of a card wait for credits, when they have waited for long, and when they go on. Knows
-/// nothing else of them. One thread.
+/// Logs when DTPs of a card have waited long for credits, and when they go on. One thread.
 class CreditWatch {
  public:
   static constexpr std::int64_t kStarvedNs = 1'000'000'000;  ///< without credits, before the log says so

@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(kThreads) add_up(const T* images, std::size_t 
   if (begun) found.end(parts, first);
 }
 
-/// Says where quantities go, or the parts as they are; `ended`: where it says so, on the device.
+/// Describes where quantities go, or the parts as they are; `ended`: where it says so, on the device.
 struct Destination {
   std::byte* direct[kMostQuantities]{};
   std::byte* const* ended = nullptr;

@@ -10,7 +10,7 @@
 
 namespace rashpa::kernel::accumulate {
 
-/// Says which images are added up.
+/// Describes which images are added up.
 enum class Images : std::uint8_t {
   accepted,  ///< those that the pipeline accepts
   reached,   ///< all that the kernels before it have let through
@@ -65,7 +65,7 @@ void add_reference(Sums& sums, const std::byte* const* images, std::size_t count
 /// of their largest term.
 void add(Sums& sums, const std::byte* const* images, std::size_t count, std::size_t first, std::size_t last) noexcept;
 
-/// Says where results of pixel 0 go; null: not wanted.
+/// Describes where results of pixel 0 go; null: not wanted.
 struct Arrays {
   void* sum = nullptr;  ///< int64 of integers, float64 of float32
   double* mean = nullptr;

@@ -24,7 +24,7 @@ struct Parts {
   float* real_most = nullptr;
 };
 
-/// Says which quantities are wanted, in the order of the declaration.
+/// Describes which quantities are wanted, in the order of the declaration.
 struct Wanted {
   bool sum = false, mean = false, max = false, variance = false;
 };

@@ -48,7 +48,7 @@ HWY_INLINE Seen look(const T* HWY_RESTRICT pixels, T least, T most) {
   return seen;
 }
 
-/// Says how sums of a bin lie in words of 64 bits.
+/// Describes how sums of a bin lie in words of 64 bits.
 enum class Word : std::uint8_t {
   signal,  ///< Σ count
   both,    ///< of few bits, 65536 of them at most: Σ (max(count, 1) − 1) below, above it what Σ count is more

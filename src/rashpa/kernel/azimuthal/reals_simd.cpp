@@ -52,7 +52,7 @@ bool take(const T* HWY_RESTRICT pixels, std::size_t count, T least, T most, doub
   return all;
 }
 
-/// Says where the sums of the bins of every fourth share, or pixel, are.
+/// Describes where the sums of the bins of every fourth share, or pixel, are.
 struct Copies {
   explicit Copies(Scratch& scratch) {
     for (std::size_t i = 0; i < Scratch::kCopies; ++i) at[i] = scratch.reals() + i * 2 * scratch.stride();

@@ -24,7 +24,7 @@ namespace {
 /// Units of pyFAI, under its names.
 enum class Unit : std::uint8_t { q_per_angstrom, q_per_nm, two_theta_deg, two_theta_rad, r_mm };
 
-/// Says how a pixel lies in bins, in pyFAI's words.
+/// Describes how a pixel lies in bins, in pyFAI's words.
 enum class Splitting : std::uint8_t { no, bbox, full };
 
 /// The run file's parameters; the arrays are made from most of them before the kernel is.

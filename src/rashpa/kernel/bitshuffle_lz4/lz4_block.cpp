@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kLeastNoise = 1024;
 // LZ4 ends with literals: the rest for it is longer than these.
 constexpr std::size_t kLeastRest = 64;
-// The proof that a plane is noise takes one step in so many of the search itself.
+// The proof that a plane is noise takes one step where the search itself takes kProof.
 constexpr int kProof = 32;
 
 /// Writes the literals `first` before all that the block `packed` stands for: its own first literals are added to

@@ -326,7 +326,7 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
     });
     if (plan.by_host == 0) return cut(plan);
     plan.jobs = 0;
-    // Of images that the host does not see: receivers refuse so many parts.
+    // Of images that the host does not see: receivers refuse a larger number of parts.
     plan.result = image.raw == nullptr ? Result{} : verify({image.raw, bytes_}, image.sums);
   }
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,

@@ -22,8 +22,8 @@ using memory::opencl::Device;
 constexpr std::uint32_t kBlock = 256;        // bytes of a work item, where bytes lie without gaps
 constexpr std::uint32_t kCoreBytes = 65536;  // of a group of one work item
 constexpr std::size_t kKinds = 32;           // lengths of lines that differ
-constexpr std::size_t kLinesOfJobs = 8;      // room for jobs: one for so many lines of an image, and …
-constexpr std::size_t kBytesOfJobs = 16384;  // … one for so many bytes
+constexpr std::size_t kLinesOfJobs = 8;      // room for jobs: one for this number of lines of an image, and …
+constexpr std::size_t kBytesOfJobs = 16384;  // … one for this number of bytes
 
 /// `struct Job` of checksum.cl.
 struct Job {

@@ -8,7 +8,7 @@
 
 namespace rashpa::kernel {
 
-/// Says which part of a module lies where in the image that is processed.
+/// Describes which part of a module lies where in the image that is processed.
 struct ModulePart {
   std::uint32_t module = 0;
   Region source{};  ///< of the module

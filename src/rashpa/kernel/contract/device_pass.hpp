@@ -53,7 +53,7 @@ struct DeviceStack {
   std::byte* const* ended = nullptr;
 };
 
-/// Says where the list of a place is, in host memory.
+/// Describes where the list of a place is, in host memory.
 struct HostList {
   const std::uint32_t* index = nullptr;
   const void* value = nullptr;

@@ -15,7 +15,7 @@ struct CUstream_st;
 
 namespace rashpa::kernel {
 
-/// Says how two elements of a part become one.
+/// Describes how two elements of a part become one.
 enum class Combined : std::uint8_t { added, largest };
 
 /// One of the parts that the step's version for members has in place of quantities.

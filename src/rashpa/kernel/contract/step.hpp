@@ -30,7 +30,7 @@ class Device;  // memory/opencl/device.hpp
 
 namespace rashpa::kernel {
 
-/// Says which values of a pixel say that it has none.
+/// The values of a pixel that mean that it holds no measurement.
 enum class Masked : std::uint8_t {
   maximum,       ///< unsigned, as detectors deliver them
   negative,      ///< signed, as detectors deliver them

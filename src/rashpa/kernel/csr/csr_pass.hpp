@@ -11,7 +11,7 @@
 
 namespace rashpa::kernel::csr::cuda {
 
-/// Says where the lists of all places are, in host memory: that of place p at p · stride.
+/// Describes where the lists of all places are, in host memory: that of place p at p · stride.
 struct Lists {
   std::uint32_t* index = nullptr;
   std::byte* value = nullptr;

@@ -14,7 +14,7 @@ constexpr unsigned kWarps = kThreads / 32;
 constexpr unsigned kBlocksPerProcessor = 4;
 constexpr unsigned kAhead = 2;      // images whose raw words are on their way
 constexpr unsigned kLongStack = 8;  // one block a tile; below, blocks that take several, since each adds its counts
-constexpr unsigned kImagesAtOnce = 128;  // counted in shared memory; calibration is read once for so many
+constexpr unsigned kImagesAtOnce = 128;  // counted in shared memory; calibration is read once for this number of images
 
 /// Pixels of a warp that are not in G0, put aside until there is one for every thread: the tables of other gains are
 /// far away, and so a warp waits once for 32 of them instead of in nearly every image.
@@ -34,7 +34,7 @@ struct Shared {
   Aside aside[kWarps];
 };
 
-/// Lists the images that have work, in order. One warp; the block waits behind it.
+/// Lists the images that have work, in order. One warp does it, and the block waits for the warp.
 __device__ void list_work(Shared& shared, const Batch& batch, std::uint32_t first, std::uint32_t last) {
   if (threadIdx.x < 32) {
     std::uint32_t listed = 0;

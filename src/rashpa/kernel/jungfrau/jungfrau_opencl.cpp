@@ -119,7 +119,7 @@ class Pass final : public kernel::opencl::DevicePass {
       counts_.push_back(device.memory(std::size_t{setup.stack} * tiles_ * kCountsBytes, "counts of jungfrau"));
     }
   }
-  /// The drift, which is a real number, and its alarm are said on the host.
+  /// The host computes the drift, which is a real number, and its alarm.
   [[nodiscard]] Where where() const noexcept override { return tracker_ ? Where::both : Where::device; }
   cl_int enqueue(const kernel::opencl::DeviceStack& stack, std::uint32_t bench,
                  cl_command_queue queue) const noexcept override {

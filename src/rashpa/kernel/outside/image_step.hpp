@@ -13,7 +13,7 @@
 
 namespace rashpa::kernel::outside {
 
-/// Says where the function puts what it finds in an image. All of it is 0 before.
+/// Describes where the function puts what it finds in an image. All of it is 0 before.
 struct ImageFindings {
   Scalar* scalars = nullptr;  ///< its columns, in the order of the declaration; a value that does not fit: errored
   std::uint32_t verdict = 0;  ///< 0: kept; n: its n-th reason

@@ -27,7 +27,7 @@ class PeakTable {
   [[nodiscard]] cudaError_t settle(const DeviceStack& stack, const MarkedRings::Seen& rings, std::uint32_t bench,
                                    cudaStream_t stream) const noexcept;
   [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
-  /// Says where rows go, for a kernel that puts them in order itself.
+  /// Describes where rows go, for a kernel that puts them in order itself.
   struct Rows {
     double* intensities = nullptr;      ///< device, [image][most]: by row
     Scalar* table = nullptr;            ///< host, [place][row][column]

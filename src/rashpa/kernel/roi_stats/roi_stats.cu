@@ -29,7 +29,7 @@ struct Part {
   Divisor vectors_of_row;
 };
 
-/// Says where the parts of each region end; those of a region follow one another.
+/// Describes where the parts of each region end; those of a region follow one another.
 struct Ends {
   std::array<std::uint32_t, kMostRegions> part{};
 };

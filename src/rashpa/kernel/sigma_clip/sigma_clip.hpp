@@ -49,7 +49,7 @@ void check(const Config& config, const char* owner);
 template <class Settings>
 Parameters<Settings> with_parameters(Parameters<Settings> parameters);
 
-/// Says where the pixels lie. Made once, read by any number of threads.
+/// Describes where the pixels lie. Made once, read by any number of threads.
 class Radii {
  public:
   /// Throws ConfigError that begins with `owner` when no pixel is looked at, or the geometry is of another shape.

@@ -17,7 +17,7 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kVectors = 4;  // of 16 bytes, that a thread makes
 constexpr std::uint32_t kVectorBytes = 16;
 
-/// Says where counters come from, in numbers that devices like.
+/// Describes where counters come from, in numbers that devices like.
 struct Plan {
   std::uint32_t pixels = 0;  // of an image that is made
   Divisor width;

@@ -21,7 +21,8 @@ namespace rashpa::kernel::veto {
 namespace {
 
 constexpr std::size_t kMostName = 48;
-// Devices have room for so many operations, or for those of the first rule: a rule may get longer while a run goes on.
+// Devices have room for this number of operations, or for those of the first rule: a rule may get longer while a run
+// goes on.
 constexpr std::size_t kRoom = 64;
 
 const Parameters<Config>& parameters() {

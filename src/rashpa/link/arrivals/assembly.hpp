@@ -16,7 +16,7 @@
 
 namespace rashpa::link {
 
-/// Says how packets for a slot that is not free are counted: with credits they can only be late, without they overran
+/// Describes how packets for a slot that is not free are counted: with credits they can only be late, without they overran
 /// the receiver.
 enum class NotFree : std::uint8_t { late, overrun };
 

@@ -53,7 +53,7 @@ TEST(LinkFactory, a_gpu_as_engine_is_refused_in_words_where_there_is_none) {
     const Senders senders(source, {}, std::nullopt);
     FAIL() << "there are no 64 devices";
   } catch (const ConfigError& error) {
-    // Not built in, or not there, or not so many: each says what to do.
+    // Not built in, or not there, or fewer: each error says what to do.
     const std::string what = error.what();
     EXPECT_TRUE(what.starts_with("pcie: ")) << what;
     EXPECT_TRUE(what.find("use engine cpu") != std::string::npos || what.find("engine_device") != std::string::npos)

@@ -93,7 +93,7 @@ void DescriptorRing::remove(std::uint32_t place) noexcept {
   dtps_[place].used = false;
 }
 
-// For one more descriptor, and so many faults of its packets.
+// Returns true when there is room for one more descriptor and a number of faults of its packets.
 bool DescriptorRing::has_room(std::size_t faults) noexcept {
   const auto there_is = [&] {
     const auto free = std::ranges::count_if(faults_, [&](std::uint32_t of) { return of - done_ >= kEntries; });

@@ -17,7 +17,7 @@
 
 namespace rashpa::link::fpga {
 
-/// Says how far the card has come with one DTP.
+/// The progress of the card with one DTP.
 struct CardProgress {
   std::uint64_t writes = 0;   ///< of those posted: how many have left
   std::uint64_t events = 0;   ///< the same

@@ -37,14 +37,14 @@ struct CardDtp {
   std::uint32_t run = 0;
 };
 
-/// Says how it sends.
+/// Describes how the card sends.
 struct CardPackets {
   std::uint32_t pmtu = 4096;
   Packetisation packetisation = Packetisation::only;
   std::uint32_t largest_message = 4096;  ///< a multiple of the path MTU
 };
 
-/// Says which way its packets go. Ports and addresses as they stand in the packets.
+/// The path of a card's packets: ports and addresses, as they stand in the packets.
 struct CardPath {
   std::array<std::uint8_t, 6> source_mac{};
   std::array<std::uint8_t, 6> destination_mac{};

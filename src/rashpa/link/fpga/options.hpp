@@ -8,7 +8,7 @@
 
 namespace rashpa::link::fpga {
 
-/// Says which card sends, and how its packets are made. The other end must agree on `pmtu` and `packetisation`.
+/// Describes which card sends, and how its packets are made. The other end must agree on `pmtu` and `packetisation`.
 struct Options {
   std::string card = "/dev";  ///< directory of the card's nodes: that of the driver xdma, or of a simulated card
   std::uint32_t pmtu = 4096;  ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet

@@ -96,7 +96,7 @@ Progress CopyEngine::take_done() noexcept {
   return std::exchange(progress_, {});
 }
 
-// For so many more copies and numbers.
+// Returns true when there is room for a number of further copies.
 bool CopyEngine::room(std::size_t copies) noexcept {
   const auto there = [&] { return copies_ + copies <= kMostCopies && given_ - heard_ + 2 <= kBatches; };
   if (!there()) hear();

@@ -45,7 +45,7 @@ class SenderWith final : public Sender, public ImageAware, public Answering, pub
   /// The same with an engine that writes into `memory`, wherever its lines lie.
   SenderWith(const SenderConfig& config, EngineType engine);
 
-  /// Says to which receiver and DTP it belongs; nothing is written back to it.
+  /// Describes to which receiver and DTP it belongs; nothing is written back to it.
   [[nodiscard]] Endpoint endpoint() const override { return config_.destination; }
 
   void begin(std::uint64_t index) override;

@@ -14,7 +14,7 @@ class Parameters;
 
 namespace rashpa::link::roce {
 
-/// Says how the ICRC of received packets is checked; sent packets always carry a correct one.
+/// Describes how the ICRC of received packets is checked; sent packets always carry a correct one.
 /// `full`: nothing but the right value will do. On IPv4 the frames are then read from the network interface
 /// (AF_PACKET, needs CAP_NET_RAW), because a UDP socket does not show the identification that the ICRC covers.
 /// `modulo_id`: by the UDP socket; on IPv4 a packet also passes when some other identification would make it right, on
@@ -23,7 +23,7 @@ enum class IcrcMode : std::uint8_t { full, modulo_id, off };
 
 using wire::Framing;
 
-/// Says how packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation` and
+/// Describes how packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation` and
 /// `framing`.
 struct Options {
   Transport transport = Transport::uc;

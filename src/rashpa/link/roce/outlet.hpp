@@ -7,7 +7,7 @@
 
 namespace rashpa::link::roce {
 
-/// Says where a sender gives its packets: straight into the batch. FaultInjector is the other outlet, which stands
+/// Describes where a sender gives its packets: straight into the batch. FaultInjector is the other outlet, which stands
 /// between. Used by the DTP's thread.
 class PlainOutlet {
  public:

@@ -72,7 +72,7 @@ class TransportSender final : public RoceSender {
 
  private:
   static constexpr bool kReliable = Requester::kReliable;
-  // Flushing after so many bytes keeps a batch in the second-level cache between its ICRC and the kernel's copy.
+  // Flushing after this number of bytes keeps a batch in the second-level cache between its ICRC and the kernel's copy.
   static constexpr std::size_t kFlushBytes = 120'000;
   // News that opens a full window is usually so near that sleeping would cost more than asking.
   static constexpr std::int64_t kSpinNs = 20'000;

@@ -15,7 +15,7 @@ enum class Detector : std::uint8_t { jungfrau, eiger, moench };
 /// The ports that send their rows from the last one to the first. `detector`: as the detector does by itself, EIGER
 /// those with an even row in their header, the others none. `even`, `odd`: by that row.
 enum class Flip : std::uint8_t { detector, none, even, odd, all };
-/// Says which half of a byte is the first of its two pixels of 4 bits. Sources disagree.
+/// Describes which half of a byte is the first of its two pixels of 4 bits. Sources disagree.
 enum class Nibbles : std::uint8_t { low_first, high_first };
 
 /// The detector's settings that change its datagrams, on which both ends of a run must agree; then the receiver's own.

@@ -10,7 +10,7 @@
 
 namespace rashpa::link::sls {
 
-/// Says how a port's image is cut into the regions of DTPs: tiles of one size, row by row. One tile is the whole port;
+/// Describes how a port's image is cut into the regions of DTPs: tiles of one size, row by row. One tile is the whole port;
 /// tiles of a chip each have gaps between them in the assembled image.
 struct Tiles {
   std::uint32_t line_bytes = 0;

@@ -13,7 +13,7 @@ namespace rashpa::link::stream2 {
 
 /// The sender's socket. `push`: each message goes to one of its clients; `pub`: to all of them.
 enum class Pattern : std::uint8_t { push, pub };
-/// Says how the emulator packs pixels; whatever a detector uses is unpacked.
+/// Describes how the emulator packs pixels. A receiver unpacks every packing that a detector uses.
 enum class Packing : std::uint8_t { bslz4, none };
 
 struct Options {

@@ -44,7 +44,7 @@ inline std::uint64_t end_of(const ReceiverDtp& dtp) {
   return dtp.placement.records_offset + (dtp.placement.slots + 1ULL) * FrameRecord::kBytes;
 }
 
-/// Says to `Source` when to give up: a minute after its making, so that a test fails and does not hang.
+/// Makes a `Source` give up a minute after it was made, so that a test fails and does not hang.
 class Patience {
  public:
   bool operator()() const { return now_ns() > until_; }

@@ -12,7 +12,7 @@ class Parameters;
 
 namespace rashpa::link::verbs {
 
-/// Says how an RNIC is used. Both ends of a DTP must agree on `transport`, `pmtu` and `packetisation`.
+/// Describes how an RNIC is used. Both ends of a DTP must agree on `transport`, `pmtu` and `packetisation`.
 struct Options {
   Transport transport = Transport::uc;  ///< uc or rc
   std::uint32_t pmtu = 4096;            ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet

@@ -37,7 +37,7 @@ struct NcclLibrary {
 /// Different devices, each with a communicator and a stream of its own. One thread at a time; every wait has an end.
 class DeviceGroup {
  public:
-  /// Says how elements become one.
+  /// The operation that joins elements.
   enum class Operation : std::uint8_t { add, largest };
   /// An array that each device has, of the same length.
   struct Array {

@@ -184,7 +184,7 @@ struct Bench {
   std::shared_ptr<SinkLine> line;
 };
 
-/// Says of some images that they were written over.
+/// Reports some images as overwritten.
 struct Careless final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index == 1; }
 };

@@ -15,7 +15,7 @@
 
 namespace rashpa::receiver {
 
-/// Says how an image lies in memory, row-major.
+/// Describes how an image lies in memory, row-major.
 struct ImageForm {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

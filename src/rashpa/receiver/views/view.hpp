@@ -21,7 +21,7 @@ struct Seen {
   PixelType pixel = PixelType::u16;
 };
 
-/// Says which values are no measurement. Of floats NaN, of unsigned integers the largest are none in any case. Of
+/// Describes which values are no measurement. Of floats NaN, of unsigned integers the largest are none in any case. Of
 /// signed integers the negative ones, or the least alone.
 struct NoValue {
   enum class Signed : std::uint8_t { least, negative };

@@ -10,9 +10,9 @@
 
 namespace rashpa::scheduler {
 
-/// Says which images of a lane are given up, and when: knows how far each DTP has come and since when each image is
-/// due, and nothing of its pixels, links or units. One thread; `look` goes before all else that it is told or asked at
-/// a time. Takes memory in the constructor alone.
+/// Decides which images of a lane are given up, and when. It knows the progress of each DTP and the time since which
+/// each image is due, and nothing of pixels, links or units. One thread; call `look` before all other functions at a
+/// given time. Takes memory in the constructor alone.
 ///
 /// Images are due as far as anybody knows: those up to the latest that any DTP has sent. Each has a deadline of its
 /// own, from when it became due. A DTP that was silent for a whole stack is not waited for until it is heard again.

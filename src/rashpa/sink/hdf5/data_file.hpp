@@ -28,7 +28,7 @@ class DataFile {
   [[nodiscard]] bool flush() noexcept;
   /// Returns false when something could not be written.
   bool close() noexcept { return file_.close(); }
-  /// Closes and removes a file that was never of use.
+  /// Closes and removes a file to which nothing was written.
   void discard(const std::filesystem::path& path) noexcept;
 
   /// Returns true when the file at `path` is this one.

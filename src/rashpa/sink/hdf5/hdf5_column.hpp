@@ -8,7 +8,7 @@
 
 namespace rashpa::sink::h5 {
 
-/// Says how the chunks of a column are stored.
+/// Describes how the chunks of a column are stored.
 enum class Storage : std::uint8_t { plain, bitshuffle_lz4 };
 
 /// A dataset that grows along its first dimension, element by element; an element is a value, or an array of `inner`

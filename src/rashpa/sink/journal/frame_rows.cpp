@@ -89,7 +89,7 @@ std::uint64_t FrameRows::room_of(std::uint64_t images) const noexcept {
   return end_ + images * record_bytes() + reserve_.fixed + (noted_ + images) * reserve_.image;
 }
 
-// For so many more images; 0, or why there is no room.
+// Makes room for more images. Returns 0, or the reason why there is none.
 int FrameRows::take_room(std::uint64_t images) noexcept {
   const int code = ::posix_fallocate(journal_, 0, static_cast<off_t>(room_of(images)));
   if (code == 0) room_ = noted_ + images;

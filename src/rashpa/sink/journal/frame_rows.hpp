@@ -17,7 +17,7 @@
 
 namespace rashpa::sink {
 
-/// Says where an image was stored.
+/// Describes where an image was stored.
 struct StoredPlace {
   std::uint32_t file = 0;   ///< number of the data file, counted from 1; 0: nowhere
   std::uint32_t place = 0;  ///< which of its images

@@ -14,7 +14,7 @@ namespace rashpa::sink {
 /// time. Takes all memory when it is made. Used by one thread.
 class BlockWrites {
  public:
-  /// Says of bytes [offset, offset + bytes) of a file that they could not be written, and why (errno).
+  /// Reports that bytes [offset, offset + bytes) of a file could not be written, and why (errno).
   using Failed = std::function<void(int file, std::uint64_t offset, std::size_t bytes, int error)>;
 
   BlockWrites(std::unique_ptr<BlockWriter> writer, unsigned in_flight, Failed failed);

@@ -411,7 +411,7 @@ TEST_F(LostStorage, a_journal_without_a_master_is_replaced_where_that_was_asked_
   EXPECT_FALSE(fs::exists(file("master.journal")));
 }
 
-/// Says that every third image was written over while it was read.
+/// Reports every third image as overwritten while it was read.
 struct Careless final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index % 3 == 1; }
 };

@@ -30,14 +30,14 @@ class CompressPool : private memory::Team::Work {
     const std::byte* pixels = nullptr;
     bool may_change = false;
   };
-  /// Says of image i whether what was compressed, `read`, is worth its chunk; called behind the last read of the image,
-  /// on any of the pool's threads.
+  /// Returns true when the chunk of image i may be stored: its compressed bytes `read` are those of the image. Any
+  /// thread of the pool calls it after the last read of the image.
   using Judge = std::function<bool(std::size_t i, const std::byte* read)>;
   /// Receives image i's chunk, an empty one when it was refused; called in order, on the thread that called run().
   using Write = std::function<void(std::size_t i, std::span<const std::byte> chunk)>;
-  /// Compresses `images`, has each judged and hands it to `write`. Returns when all are written. Fewer images than
-  /// threads: all threads work on each of them. Throws what `judge` or `write` throws, after the threads have left
-  /// `images` alone; the pool can be used again then.
+  /// Compresses `images`, calls `judge` for each, and `write` with its chunk. Returns when all are written. Fewer
+  /// images than threads: all threads work on each of them. Throws what `judge` or `write` throws, after the threads
+  /// have left `images` alone; the pool can be used again then.
   void run(std::span<const Given> images, const Judge& judge, const Write& write);
 
  private:

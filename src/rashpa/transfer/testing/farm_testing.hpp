@@ -29,7 +29,7 @@ inline DealerConfig config(std::uint64_t images, std::size_t members = 3) {
   return out;
 }
 
-/// Receivers and DTP threads of a group in one: time goes by as the test says.
+/// Receivers and DTP threads of a group in one object, with a clock that the test sets.
 class Farm {
  public:
   explicit Farm(DealerConfig wanted) : config(wanted), dealer(std::move(wanted)), members(config.members.size()) {

@@ -20,7 +20,7 @@ struct Order {
   // Then a byte for each image of a full stack: 1, it is to be processed. The device's copy becomes 0 for images that
   // a step does not keep.
   [[nodiscard]] std::uint8_t* work() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }
-  // Behind that, of a full stack of so many images, another byte for each: 1, it is to be processed and dark.
+  // Behind that, a full stack has another byte for each image: 1 means that it is to be processed and dark.
   [[nodiscard]] std::uint8_t* dark(std::uint32_t stack) noexcept { return work() + stack; }
 };
 

@@ -22,7 +22,7 @@ class CardDelivery {
   };
   explicit CardDelivery(const Config& config);
 
-  /// Says where an image of a stack lies in card memory.
+  /// Describes where an image of a stack lies in card memory.
   struct Source {
     std::uint32_t photons = 0, list = 0;  ///< pages
     card::UnitCounts counts{};

@@ -13,7 +13,7 @@
 
 namespace rashpa::wire {
 
-/// Says where the bytes start: Ethernet, IPv4/IPv6 header, or the UDP payload (BTH).
+/// Describes where the bytes start: Ethernet, IPv4/IPv6 header, or the UDP payload (BTH).
 enum class Layer : std::uint8_t { ethernet, ip, udp_payload };
 
 // Members that are std::optional in the headers below are always set by decode(); encode() fills them in when they are

@@ -22,7 +22,7 @@ Kind = Literal["file", "short", "unwritten"]
 
 @dataclass(frozen=True)
 class Absence:
-    """Says why there are no bytes: the file is gone, it ends early, or they were never written. `text` names the file."""
+    """Gives the reason why there are no bytes: the file is gone, it ends early, or they were never written. `text` names the file."""
 
     kind: Kind
     text: str

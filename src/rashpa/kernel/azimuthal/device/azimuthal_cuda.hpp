@@ -50,7 +50,7 @@ struct Found {
   std::uint32_t* pixels_done = nullptr;  ///< [image], by scatter
 };
 
-/// Says how pixels are scattered to bins in the shared memory of blocks; none fits: together = 0. Powers of 2:
+/// Describes how pixels are scattered to bins in the shared memory of blocks; none fits: together = 0. Powers of 2:
 /// together, words, sets.
 struct Scatter {
   std::uint32_t together = 0;  ///< images of a block

@@ -69,7 +69,7 @@ struct Limits {
 template <typename T>
 constexpr bool kHasHigh = sizeof(T) > 2;
 
-/// Says which pixels and which words a lane has.
+/// Describes which pixels and which words a lane has.
 struct Lane {
   std::uint32_t image;   ///< of those of its block
   std::uint32_t offset;  ///< of its first pixel in a run

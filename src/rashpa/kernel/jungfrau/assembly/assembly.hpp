@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kUserMasked = 1U << 8U;   ///< NXmx pixel_mask: m
 inline constexpr std::uint32_t kVirtual = 1U << 31U;     ///< NXmx pixel_mask: its value is a share of another pixel's
 inline constexpr std::uint32_t kGapBetweenModules = 1U;  ///< NXmx pixel_mask: no pixel is here
 
-/// Says where every pixel of the image seen lies in the assembled one. A module keeps the place of its first pixel; the
+/// Describes where every pixel of the image seen lies in the assembled one. A module keeps the place of its first pixel; the
 /// run file's geometry places the modules right of and below it. Does not change; any thread.
 class Assembly final : public Reshape {
  public:
@@ -73,7 +73,7 @@ class Assembly final : public Reshape {
   std::vector<Gap> gaps_;
 };
 
-/// Says where the value of each pixel of the assembled image comes from, for devices that gather: the pixel of the
+/// Describes where the value of each pixel of the assembled image comes from, for devices that gather: the pixel of the
 /// image seen, and its share of that value. Slow; for set-up.
 struct Origin {
   enum Part : std::uint8_t { whole, less, more };

@@ -25,7 +25,7 @@ struct TrackerState {
   float worst_looked = 0;
 };
 
-/// Says how images are followed; does not change.
+/// Describes how images are followed; does not change.
 struct Following {
   float inverse = 0;       ///< float32(1/N)
   float square_limit = 0;  ///< of pixels that may have a photon: σ²

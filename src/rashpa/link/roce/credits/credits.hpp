@@ -86,7 +86,7 @@ class CreditReader {
   /// Takes one datagram (BTH … ICRC); nothing when it is not for us.
   Taken take(std::span<std::byte> packet, const wire::Address& from) noexcept;
   [[nodiscard]] const CreditWords& words() const noexcept { return words_; }
-  /// Credits taken that said nothing new: the receiver repeats itself only when its socket is empty.
+  /// The number of credits without a new grant. The receiver repeats a credit only when its socket is empty.
   [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
   /// The acknowledgement that take() has found when it returns `acknowledgement`.
   [[nodiscard]] const Acknowledgement& acknowledgement() const noexcept { return acknowledgement_; }

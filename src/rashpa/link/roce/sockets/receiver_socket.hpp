@@ -11,7 +11,7 @@
 
 namespace rashpa::link::roce {
 
-/// Says where one receiver thread's packets come in and its answers go out; the options choose the kind of sockets,
+/// Describes where one receiver thread's packets come in and its answers go out; the options choose the kind of sockets,
 /// here and nowhere else. Not movable: the intake points into it.
 class ReceiverSocket {
  public:

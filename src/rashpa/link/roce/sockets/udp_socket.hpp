@@ -32,7 +32,7 @@ class UdpSocket {
   [[nodiscard]] bool can_gso() const noexcept;
   /// Asks for the destination address of each datagram (sockets bound to a wildcard address).
   void enable_packet_info();
-  /// Says in the IP header that congestion marks are understood: ECT(0).
+  /// Declares in the IP header that this end understands congestion marks: ECT(0).
   void send_ecn_capable() noexcept;
   /// Asks for the traffic class of each datagram, where routers mark congestion.
   void enable_marks() noexcept;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kTimeoutUnitNs = 4096;
 constexpr std::uint8_t kLongestTimeout = 31;
 constexpr std::uint8_t kForEver = 7;
-// At least so often an acknowledgement is asked for, in packets, and so many times in a window.
+// At least so often an acknowledgement is asked for, in packets, and a number of times in a window.
 constexpr std::uint32_t kAskEvery = 32;
 constexpr std::uint32_t kAsksPerWindow = 4;
 

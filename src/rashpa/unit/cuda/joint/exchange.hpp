@@ -21,7 +21,7 @@ constexpr std::size_t box_bytes(std::size_t numbers) noexcept {
   return sizeof(Box) + (numbers * sizeof(std::uint64_t) + sizeof(Box) - 1) / sizeof(Box) * sizeof(Box);
 }
 
-/// Says why members wait for one another no longer; it stays.
+/// The reason why members no longer wait for one another; once set, it stays.
 enum class Over : std::uint32_t {
   no = 0,
   ended = 1,   ///< a host has ended it: the unit stops, or a device has failed

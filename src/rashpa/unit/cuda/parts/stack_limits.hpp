@@ -37,7 +37,7 @@ class StackLimits {
     kernel::LimitBytes limits;
     kernel::LimitBytes bounds;  ///< of a step whose strips members decide on together
   };
-  /// Throws ConfigError when the change does not fit its rooms.
+  /// Throws ConfigError when the change does not fit the memory that is reserved for limits.
   void check(const Change& change) const;
   /// Takes a change that fits. Does not allocate.
   void adopt(const Change& change) noexcept;

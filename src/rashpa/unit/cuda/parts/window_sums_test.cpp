@@ -23,7 +23,7 @@ class CountingPass final : public testing::IdlePass, public kernel::cuda::HostAd
   std::vector<std::uint32_t> places;
 };
 
-/// Says that its device adds up; remembers where results are to go.
+/// A pass whose device adds up. It remembers the places of results.
 class DevicePassOfSums final : public testing::IdlePass, public kernel::cuda::DeviceAdding {
  public:
   int conclude(const kernel::AccumulatedArrays& to, CUstream_st* /*stream*/) const noexcept override {

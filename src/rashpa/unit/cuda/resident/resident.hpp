@@ -23,7 +23,7 @@ struct ResidentClocks {
   long long taken = 0, read = 0, counted = 0, decided = 0, stored = 0;
 };
 
-/// Says how the resident kernel works; for measurements. The defaults were the best.
+/// Describes how the resident kernel works; for measurements. The defaults were the best.
 struct ResidentOptions {
   std::uint32_t watchers = 8;
   bool even = true;                  ///< watchers ask at even distances

@@ -57,7 +57,8 @@ struct Room {
 /// All threads that work.
 __device__ __forceinline__ void sync() { asm volatile("bar.sync 1, %0;" ::"n"(kWorkers) : "memory"); }
 
-/// The trigger of `turn` when it has come; that of another when the end has. Each warp by itself.
+/// Waits for the trigger of `turn` and returns it. Returns the trigger of another turn when the run has ended. Each
+/// warp waits by itself.
 __device__ std::uint64_t await(Watched& watched, Turn turn) {
   std::uint64_t seen = 0;
   if (threadIdx.x % 32 == 0) {  // acquire: stores that the watcher released with `go`, and all before `end`

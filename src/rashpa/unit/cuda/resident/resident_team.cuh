@@ -34,7 +34,7 @@ struct Watched {
   long long epoch;             ///< clock64() when the first watcher asked
 };
 
-/// Says where a warp puts the pixels of its run that are listed.
+/// Describes where a warp puts the pixels of its run that are listed.
 struct RunRoom {
   std::uint8_t offset[device::kWarpPixels];  ///< in the run
   std::int16_t value[device::kWarpPixels];
