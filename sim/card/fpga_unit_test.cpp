@@ -85,7 +85,7 @@ TEST(FpgaUnitTest, a_card_that_does_not_answer_is_refused_when_a_unit_is_made) {
     const Bench bench(contestant(unit), full());
     FAIL() << "taken";
   } catch (const StateError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("does it run?"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("check that it runs"));
   }
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
 }
@@ -121,7 +121,7 @@ TEST_P(FpgaUnitOf, a_card_that_stops_answering_makes_images_errored_and_the_unit
   for (const Stack& stack : bench.ring.all) {
     for (const StackImage& image : stack.view()) EXPECT_EQ(image.decision, Decision::errored);
   }
-  EXPECT_THAT(bench.unit->error(), testing::HasSubstr("does it run?"));
+  EXPECT_THAT(bench.unit->error(), testing::HasSubstr("check that it runs"));
   bench.unit->stop();
 }
 
@@ -150,7 +150,7 @@ TEST_P(FpgaUnitOf, a_card_that_stops_in_the_middle_of_a_stack_holds_up_nobody_an
     }
   }
   EXPECT_GT(errored, 0U);
-  EXPECT_THAT(bench.unit->error(), testing::HasSubstr("does it run?"));
+  EXPECT_THAT(bench.unit->error(), testing::HasSubstr("check that it runs"));
   bench.unit.reset();
   card.held = false;
   Bench after(contestant(card), recipe());

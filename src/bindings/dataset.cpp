@@ -116,7 +116,8 @@ std::shared_ptr<Dataset> raw_dataset(const std::vector<std::vector<std::string>>
   std::shared_ptr<MemoryDataset> out = dataset::load_raw(
       files, {{width, height, pixel_of("dataset", pixel)}, dataset::raw_format(format), header_bytes}, making);
   if (flags && flags->shape(0) > out->frames()) {
-    throw ConfigError(fmt::format("dataset: flags for {} frames; the files have {}", flags->shape(0), out->frames()));
+    throw ConfigError(fmt::format("dataset: there are flags for {} frames; give one for each of the {} in the files",
+                                  flags->shape(0), out->frames()));
   }
   for (std::size_t n = 0; flags && n < flags->shape(0); ++n) out->set_flags(n, flags->data()[n]);
   return out;

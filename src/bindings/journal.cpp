@@ -49,7 +49,7 @@ class OpenFile {
 class Journal {
  public:
   explicit Journal(const std::string& path) : file_(path), reader_(file_.get()) {}
-  /// The writer of the run holds the lock.
+  /// Returns true while the writer of the run holds the lock.
   [[nodiscard]] bool being_written() const noexcept { return !lacks_writer(file_.get()); }
   [[nodiscard]] const sink::JournalHeader& header() const noexcept { return reader_.header(); }
   [[nodiscard]] const JournalReader::Record* next() { return reader_.next(); }

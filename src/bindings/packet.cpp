@@ -222,7 +222,7 @@ void read_header(nb::handle value, const std::string& where, auto& header) {
   for (const auto& [key, ignored] : fields) {
     const std::string name = utf8_of(key, PyObject_Str);
     if (std::ranges::find(known, name) == known.end()) {
-      throw ConfigError(fmt::format("packet: {} has no field {}; it has {}", where, name, fmt::join(known, ", ")));
+      throw ConfigError(fmt::format("packet: {} has no field {}; give one of {}", where, name, fmt::join(known, ", ")));
     }
   }
 }
@@ -271,7 +271,7 @@ wire::Layer layer_of(const std::string& name) {
   if (name == "ethernet") return wire::Layer::ethernet;
   if (name == "ip") return wire::Layer::ip;
   if (name == "udp_payload") return wire::Layer::udp_payload;
-  throw ConfigError(fmt::format("packet: there is no layer {}; it is ethernet, ip or udp_payload", name));
+  throw ConfigError(fmt::format("packet: there is no layer {}; choose ethernet, ip or udp_payload", name));
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ def test_a_card_that_dies_costs_no_count_and_the_run_says_what_happened(tmp_path
     books = report["books"]
     assert books["balanced"]
     assert books["errored"] > 0
-    assert "does it run?" in buffer_of(report)["unit_error"], buffer_of(report)["unit_error"]
+    assert "check that it runs" in buffer_of(report)["unit_error"], buffer_of(report)["unit_error"]
     assert not report["run"]["good"]
     assert "card" in output
 

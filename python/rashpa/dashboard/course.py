@@ -48,7 +48,7 @@ class Course:
         self._standstill = Standstill()
 
     def add(self, scene: Scene) -> None:
-        """Add the newest values of each buffer. `standing` then has a sentence for each place at which nothing passes."""
+        """Add the newest values of each buffer. `standing` then has a sentence for each place where images stand still."""
         self.changes += 1
         known = [node.status for node in scene.nodes if node.status is not None and not node.problem]
         self.standing = tuple(text for status in known for text in self._standstill.look(status))

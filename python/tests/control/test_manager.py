@@ -403,7 +403,9 @@ def test_an_answer_that_is_no_telegram_is_explained() -> None:
         finally:
             await client.close()
 
-    with pytest.raises(NodeError, match=r"answers GetStatus with HTTP 404 and no telegram .*is it a rashpa node"):
+    with pytest.raises(
+        NodeError, match=r"answers GetStatus with HTTP 404 and no telegram .*give the URL of a rashpa node"
+    ):
         asyncio.run(ask())
 
 

@@ -155,8 +155,8 @@ def test_files_of_several_modules_load_with_dark_frames(tmp_path: Path) -> None:
     ("section", "error", "why"),
     [
         ({"files": [["none.npy"]]}, "FileError", "No such file"),
-        ({"files": [["a.npy"]], "width": 4, "height": 6}, "FileError", "not 4 x 6"),
-        ({"files": [["a.npy"]], "dark_frames": [3]}, "ConfigError", "4 frames; the files have 3"),
+        ({"files": [["a.npy"]], "width": 4, "height": 6}, "FileError", "the dataset has 4 x 6"),
+        ({"files": [["a.npy"]], "dark_frames": [3]}, "ConfigError", "flags for 4 frames; give one for each of the 3"),
         ({"files": [["a.npy"]], "fromat": "npy"}, "ConfigError", "fromat"),
         ({"files": [["a.npy", "x.cbf"]]}, "ConfigError", "do not mix"),
         ({"files": [["none.cbf"]]}, "FileError", "no such file"),

@@ -276,7 +276,7 @@ def test_an_error_of_a_function_has_file_and_line() -> None:
         ({"name": "python", "function": "hits:spots"}, "give the function itself"),
         ({"name": "python"}, "function is None"),
         ({"name": "python", "function": spots, "threshold": 3}, "threshold: no such key"),
-        ({"name": "python", "function": spots, "parameters": {"level": 3}}, "level: no such parameter; known: threshold"),
+        ({"name": "python", "function": spots, "parameters": {"level": 3}}, "level: there is no such parameter; choose one of threshold"),
         ({"name": "python", "function": spots, "parameters": {"threshold": "3"}}, "is not of type int"),
         (len, "it does not declare what it makes"),
         (device, "it takes stacks on a device"),

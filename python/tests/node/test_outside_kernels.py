@@ -337,7 +337,7 @@ def test_parameters_that_a_function_does_not_have_are_refused(tmp_path: Path) ->
     text = "@kernel(takes=['uint16'], columns=[Column('n')])\ndef f(pixels, *, least: int = 1): pass"
     (tmp_path / "bad.py").write_text(python_kernel(text))
     for parameters, why in {
-        "{ most = 1 }": "most: no such parameter; known: least",
+        "{ most = 1 }": "most: there is no such parameter; choose one of least",
         "{ least = 1.5 }": "least: 1.5 is not of type int",
         "{ least = true }": "least: True is not of type int",
     }.items():
@@ -361,7 +361,7 @@ def test_a_plugin_that_is_none_and_parameters_out_of_bounds_are_refused(tmp_path
     for kernel, why in {
         'file = "text.so"': "plugin text.so: cannot be loaded",
         'file = "local_maxima.so"\nparameters = { threshold = 0 }': "threshold: 0 is not an integer from 1 up to",
-        'file = "local_maxima.so"\nparameters = { colour = "red" }': "colour: no such parameter; known: threshold, min_maxima, max_rows",
+        'file = "local_maxima.so"\nparameters = { colour = "red" }': "colour: there is no such parameter; choose one of threshold, min_maxima, max_rows",
     }.items():
         outcome = run(tmp_path, f'name = "plugin"\n{kernel}')
         assert outcome.refused

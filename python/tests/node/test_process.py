@@ -287,7 +287,7 @@ def test_bad_files_are_refused_before_anything_is_written(folder: Path, tmp_path
         "odd.bin": "odd.bin",
         "small.npy": "1024 × 100",
         "wide.npy": "int32",
-        "text.h5": "is it an HDF5 file",
+        "text.h5": "give a complete HDF5 file",
         "empty.h5": "no images",
         "link.h5": "gone.h5",
         "cut_master.h5": "cut_master.h5",

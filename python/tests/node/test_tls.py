@@ -50,7 +50,7 @@ def test_a_pair_is_taken(pems: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("certificate", "key", "says"),
     [
-        ("key", "cert", r"key\.pem: there is no certificate in it; are --certificate and --key swapped"),
+        ("key", "cert", r"key\.pem: there is no certificate in it; check that --certificate and --key are not swapped"),
         ("cert", "cert", r"cert\.pem: there is no private key in it"),
         ("cert", "key2", r"key2\.pem is not the key of .*cert\.pem"),
         ("text", "key", r"text\.pem: this is not PEM; --certificate"),

@@ -335,7 +335,7 @@ offline::Config config_of(const std::vector<ConfiguredKernel>& kernels, std::uin
   config.largest_count = largest_count_of(config.pixel, special);
   if (largest_count) config.largest_count = std::min(config.largest_count, *largest_count);
   if (masked) config.masked = kMasked.value(*masked);
-  if (stack == 0) throw ConfigError("pipeline: stack: 0 images at a time; at least 1");
+  if (stack == 0) throw ConfigError("pipeline: stack: 0 images at a time are not possible; give 1 or more");
   return config;
 }
 

@@ -123,7 +123,7 @@ void Card::carry_out(Command command, std::uint32_t wait_us) {
   while (!command_done(command, count)) {
     if (Clock::now() >= until) {
       throw StateError(
-          fmt::format("card: {}: {} has not been carried out in {} ms, the card's state is {}; does it run?",
+          fmt::format("card: {}: {} has not been carried out in {} ms, the card's state is {}; check that it runs",
                       path().string(), name, wait_us / 1000, read32(status::kState)));
     }
     wait(kLookUs);

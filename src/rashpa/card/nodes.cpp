@@ -29,10 +29,10 @@ namespace identity = registers::identity;
 constexpr std::size_t kLongestCopy = std::size_t{1} << 30;  // of one system call
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what, int code) {
-  throw FileError(fmt::format(
-      "card: {}: {}: {}; is this the directory of a card (/dev with the xdma driver, or that of a simulated "
-      "one), and may you use it?",
-      path.string(), what, errno_text(code)));
+  throw FileError(
+      fmt::format("card: {}: {}: {}; give the directory of a card (/dev with the xdma driver, or that of a simulated "
+                  "one) that you may use",
+                  path.string(), what, errno_text(code)));
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Nodes::Page::Page(const Node& node) {
   struct stat about {};
   if (fstat(node.get(), &about) != 0) fail(node.path(), "cannot be asked for its size", errno);
   if (S_ISREG(about.st_mode) && std::cmp_less(about.st_size, registers::kPageBytes)) {
-    throw FileError(fmt::format("card: {}: a page of registers has {} bytes, this file {}; was its card stopped?",
+    throw FileError(fmt::format("card: {}: a page of registers has {} bytes, this file {}; start its card again",
                                 node.path().string(), registers::kPageBytes, about.st_size));
   }
   void* const at = mmap(nullptr, registers::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, node.get(), 0);
@@ -136,9 +136,8 @@ void Nodes::from_card(std::uint64_t address, std::span<std::byte> bytes) {
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail(from_.path(), "cannot be read", errno);
     if (done == 0) {
-      throw FileError(
-          fmt::format("card: {}: ends at {:#x}, inside the card's memory of {} bytes; was its card stopped?",
-                      from_.path().string(), address, memory_bytes_));
+      throw FileError(fmt::format("card: {}: ends at {:#x}, inside the card's memory of {} bytes; start its card again",
+                                  from_.path().string(), address, memory_bytes_));
     }
     bytes = bytes.subspan(static_cast<std::size_t>(done));
     address += static_cast<std::uint64_t>(done);

@@ -108,7 +108,7 @@ void UnitCard::set_up(const UnitSetup& setup) {
   }
   const std::uint32_t blocks = unit_blocks(setup.pixels);
   if (setup.pixels == 0 || setup.pixels > std::uint64_t{kMostBlocks} * kUnitBlockPixels) {
-    throw ConfigError(fmt::format("card: images of {} pixels; the unit takes 1 to {}", setup.pixels,
+    throw ConfigError(fmt::format("card: images of {} pixels are not possible; use 1 to {}", setup.pixels,
                                   std::uint64_t{kMostBlocks} * kUnitBlockPixels));
   }
   if (setup.image_pages < blocks) {
@@ -116,7 +116,7 @@ void UnitCard::set_up(const UnitSetup& setup) {
   }
   if (setup.lists.on && (setup.lists.pages == 0 || setup.lists.pages > kMostListPages)) {
     throw ConfigError(
-        fmt::format("card: lists of {} pages; the unit takes 1 to {}", setup.lists.pages, kMostListPages));
+        fmt::format("card: lists of {} pages are not possible; use 1 to {}", setup.lists.pages, kMostListPages));
   }
   const auto rest = static_cast<std::uint32_t>(setup.pixels - std::uint64_t{blocks - 1} * kUnitBlockPixels);
   const std::uint32_t beats = (rest + kUnitBeatPixels - 1) / kUnitBeatPixels;
@@ -165,7 +165,7 @@ void UnitCard::abort(std::uint32_t wait_us) {
   while (read32(status::kAbortDone) != count) {
     if (Clock::now() >= until) {
       throw StateError(
-          fmt::format("card: {}: Abort has not been carried out in {} ms, the unit's state is {}; does it run?",
+          fmt::format("card: {}: Abort has not been carried out in {} ms, the unit's state is {}; check that it runs",
                       path().string(), wait_us / 1000, read32(status::kState)));
     }
     wait(kLookUs);

@@ -66,7 +66,7 @@ TEST(Parameters, what_is_wrong_is_said_with_its_key) {
   EXPECT_EQ(refusal({threshold, {"file", true}}), "kernel test: file: true is not a text");
   EXPECT_THAT(refusal({threshold, threshold}), HasSubstr("threshold: it is given twice; give it once"));
   EXPECT_EQ(refusal({threshold, {"tint", true}}),
-            "kernel test: tint: no such parameter; known: threshold, capacity, colour, loud, file");
+            "kernel test: tint: there is no such parameter; choose one of threshold, capacity, colour, loud, file");
 }
 
 TEST(Parameters, the_declaration_is_json) {

@@ -34,8 +34,9 @@ memory::Buffer take(std::uint64_t stride, std::uint32_t modules, std::uint64_t f
 
 void check_shape(ModuleShape shape, std::uint32_t modules) {
   if (shape.width == 0 || shape.height == 0 || shape.width > kLargestSide || shape.height > kLargestSide) {
-    throw ConfigError(fmt::format("dataset: a module of {} x {} pixels is not possible; width and height are 1 to {}",
-                                  shape.width, shape.height, kLargestSide));
+    throw ConfigError(
+        fmt::format("dataset: a module of {} x {} pixels is not possible; give a width and a height of 1 to {}",
+                    shape.width, shape.height, kLargestSide));
   }
   if (modules == 0 || modules > kMostModules) {
     throw ConfigError(fmt::format("dataset: {} modules are not possible; give 1 to {}", modules, kMostModules));

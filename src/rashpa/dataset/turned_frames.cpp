@@ -50,7 +50,7 @@ void turn(const std::byte* from, std::span<std::byte> to, const ModuleShape& mad
 std::unique_ptr<const MemoryDataset> turned_frames(const Dataset& frames, std::uint32_t module, Orientation way) {
   if (!way.valid()) {
     throw ConfigError(
-        fmt::format("dataset: module {} is turned by {}°; a module is turned by 0, 90, 180 or 270°", module, way.turn));
+        fmt::format("dataset: module {} is turned by {}°; turn it by 0, 90, 180 or 270°", module, way.turn));
   }
   const ModuleShape made = turned_shape(frames.shape(), way);
   const Reading reading = reading_of(frames.shape(), way);

@@ -34,7 +34,7 @@ void check(const Config& config, const SourceDtp& source) {
   const transfer::Dtp& dtp = source.dtp;
   const dataset::ModuleShape shape = config.dataset->shape();
   if (dtp.id > kLargestDtpId) {
-    throw ConfigError(fmt::format("emulator: DTP id {} is too large; ids are 0 to {}", dtp.id, kLargestDtpId));
+    throw ConfigError(fmt::format("emulator: DTP id {} is too large; give one of 0 to {}", dtp.id, kLargestDtpId));
   }
   if (dtp.module >= config.dataset->modules()) {
     throw ConfigError(
@@ -156,7 +156,7 @@ std::vector<link::Endpoint> Emulator::join(const std::string& group, const Group
                                            const std::vector<SourceDtp>& dtps) {
   const std::lock_guard stopping(stopping_);
   if (start_ns_.load() == 0 || player_->done())
-    throw StateError("emulator: it is not running; a member joins while images are dealt");
+    throw StateError("emulator: it is not running; join while images are dealt");
   if (dealing_ == nullptr) {
     throw ConfigError(
         fmt::format("emulator: {} with {} DTPs cannot join {}, since a card deals no images; use engine \"threads\"",
@@ -166,7 +166,8 @@ std::vector<link::Endpoint> Emulator::join(const std::string& group, const Group
     check(config_, source);
     if (std::any_of(config_.dtps.begin(), config_.dtps.end(),
                     [&](const SourceDtp& known) { return known.dtp.id == source.dtp.id; })) {
-      throw ConfigError(fmt::format("emulator: there is a DTP {}; one that joins has an id of its own", source.dtp.id));
+      throw ConfigError(
+          fmt::format("emulator: there is a DTP {} already; give a DTP that joins an id of its own", source.dtp.id));
     }
     store_->add(source.dtp.module, source.dtp.orientation);
   }
@@ -352,7 +353,8 @@ Groups* Emulator::groups() const noexcept { return dealing_ == nullptr ? nullptr
 std::string Emulator::registration() const { return player_->description(); }
 
 std::vector<Completeness> Emulator::fates(std::size_t dtp) const {
-  if (dtp >= dtps()) throw ConfigError(fmt::format("emulator: there is no DTP number {}; it has {}", dtp, dtps()));
+  if (dtp >= dtps())
+    throw ConfigError(fmt::format("emulator: there is no DTP number {}; give one below {}", dtp, dtps()));
   const Groups* groups = this->groups();
   const bool dealt = groups != nullptr && groups->port(this->dtp(dtp).id) != nullptr;
   const bool known = config_.end == End::known && !ended_early_ && !dealt;

@@ -38,7 +38,7 @@ class Groups {
   /// A lower bound of the frames up to the latest that was due, over the groups that still deal fresh images.
   [[nodiscard]] std::uint64_t begun() const noexcept;
   void stop() noexcept;
-  /// All of them are settled.
+  /// Returns true when all groups are settled.
   [[nodiscard]] bool settled() const noexcept;
   /// Returns why one of them ended before its time; empty when none did.
   [[nodiscard]] std::string error() const;

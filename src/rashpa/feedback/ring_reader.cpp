@@ -47,8 +47,8 @@ void RingReader::open(const std::string& path) {
   file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file_.get() < 0) {
     const int code = errno;
-    throw FileError(fmt::format("feedback: {} cannot be opened: {}; is a receiver configured that publishes there?",
-                                path, errno_text(code)));
+    throw FileError(
+        fmt::format("feedback: {} cannot be opened: {}; start a run that publishes there", path, errno_text(code)));
   }
   struct stat facts {};
   if (::fstat(file_.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) damaged("it is no regular file");

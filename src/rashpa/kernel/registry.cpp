@@ -43,7 +43,7 @@ const Kernel& kernel_named(std::string_view name) {
     if (kernel->declaration().name == name) return *kernel;
     known += (known.empty() ? "" : ", ") + kernel->declaration().name;
   }
-  throw ConfigError(fmt::format("kernel {} is not known; there are {}", name, known));
+  throw ConfigError(fmt::format("kernel {} is not known; choose one of {}", name, known));
 }
 
 void check_new_name(const Declaration& declaration) {

@@ -39,7 +39,7 @@ TEST(Registry, a_kernel_that_is_not_there_is_refused_with_those_that_are) {
     static_cast<void>(kernel_named("bragg"));
     FAIL() << "found";
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("kernel bragg is not known; there are jungfrau, bragg_count"));
+    EXPECT_THAT(error.what(), HasSubstr("kernel bragg is not known; choose one of jungfrau, bragg_count"));
   }
 }
 

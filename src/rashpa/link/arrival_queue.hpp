@@ -42,7 +42,7 @@ class ArrivalQueue {
     if (run_.images != 0 && ring_.try_push(run_) == memory::Push::done) run_.images = 0;
     return run_.images == 0;
   }
-  /// The link's thread: a run was taken for which there was no room.
+  /// Returns true while a run waits for which there was no room. The link's thread calls it.
   [[nodiscard]] bool waiting() const noexcept { return run_.images != 0; }
   /// Any thread: entries that wait for the taker.
   [[nodiscard]] std::size_t entries() const noexcept { return ring_.size(); }

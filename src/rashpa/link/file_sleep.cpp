@@ -16,7 +16,7 @@ namespace rashpa::link {
 
 FileSleep::FileSleep(std::string_view link) : event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (event_fd_ >= 0) return;
-  throw ResourceError(fmt::format("{}: eventfd: {}; are too many files open?", link, errno_text(errno)));
+  throw ResourceError(fmt::format("{}: eventfd: {}; check the limit of open files", link, errno_text(errno)));
 }
 
 FileSleep::~FileSleep() {

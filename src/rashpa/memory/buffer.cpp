@@ -204,8 +204,8 @@ std::pair<int, int> parse_shared_path(const std::string& path) {
   }
   // Written again from the numbers it must be the same: no sign, no leading zero, nothing behind.
   if (process <= 0 || file < 0 || shared_path(process, file) != path) {
-    throw ConfigError(fmt::format(
-        "memory: '{}' is no shared memory of another process; it must read /proc/<process>/fd/<file>", path));
+    throw ConfigError(
+        fmt::format("memory: '{}' is no shared memory of another process; give /proc/<process>/fd/<file>", path));
   }
   return {process, file};
 }
@@ -215,9 +215,9 @@ std::string Buffer::shared_path() const { return file_ < 0 ? std::string{} : mem
 Buffer Buffer::open_shared(const std::string& path) {
   parse_shared_path(path);
   const auto refuse = [&](int code) {
-    throw ResourceError(fmt::format(
-        "memory: cannot open shared memory {}: {}; is its owner running, on this machine, as the same user?", path,
-        errno_text(code)));
+    throw ResourceError(
+        fmt::format("memory: cannot open shared memory {}: {}; run its owner on this machine, as the same user", path,
+                    errno_text(code)));
   };
   // The target of the name is checked before it is opened: opening a device may have an effect.
   const FileDescriptor seen(open(path.c_str(), O_PATH | O_CLOEXEC));

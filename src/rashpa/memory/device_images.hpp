@@ -32,8 +32,8 @@ class DeviceImages {
   /// Waits until all that was begun is there for whatever the device is told from now on. A device that has failed
   /// does nothing; the unit that works there finds that out.
   virtual void settle() noexcept = 0;
-  /// Any thread: whether these lines have the lost value still. It waits for the device, and may allocate; a device
-  /// that has failed says no.
+  /// Returns true while these lines have the lost value. It waits for the device, and may allocate; false when the
+  /// device has failed. Any thread.
   [[nodiscard]] virtual bool holds_lost(const LostPart& part) noexcept = 0;
 };
 

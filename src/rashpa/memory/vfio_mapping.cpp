@@ -32,7 +32,7 @@ std::string group_of(const std::string& address) {
   const ssize_t size = readlink(link.c_str(), target, sizeof target);
   if (size < 0) {
     fail(address, "no IOMMU group", errno,
-         "is the address right, and is the IOMMU on (kernel argument intel_iommu=on or amd_iommu=on)?");
+         "check the address, and switch the IOMMU on (kernel argument intel_iommu=on or amd_iommu=on)");
   }
   const std::string text(target, static_cast<std::size_t>(size));
   return text.substr(text.rfind('/') + 1);
@@ -100,13 +100,13 @@ VfioDevice::VfioDevice(const std::string& address) : address_(address) {
   }
   int container = container_.get();
   if (ioctl(group_.get(), VFIO_GROUP_SET_CONTAINER, &container) != 0) {
-    fail(address, "group " + group, errno, "is another process using it?");
+    fail(address, "group " + group, errno, "end other processes that use it");
   }
   if (ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1_IOMMU) != 0) {
     fail(address, "type 1 IOMMU", errno, "load the module vfio_iommu_type1");
   }
   device_ = FileDescriptor(ioctl(group_.get(), VFIO_GROUP_GET_DEVICE_FD, address.c_str()));
-  if (device_.get() < 0) fail(address, "group " + group, errno, "is the device bound to vfio-pci?");
+  if (device_.get() < 0) fail(address, "group " + group, errno, "bind the device to vfio-pci");
 }
 
 VfioDevice::~VfioDevice() {
@@ -161,11 +161,11 @@ void VfioDevice::enable_bus_mastering() {
   const bool known = ioctl(device_.get(), VFIO_DEVICE_GET_REGION_INFO, &info) == 0;
   const off_t at = static_cast<off_t>(info.offset) + kCommandRegister;
   if (!known || pread(device_.get(), &command, sizeof command, at) != sizeof command) {
-    fail(address_, "configuration space", errno, "is the device bound to vfio-pci?");
+    fail(address_, "configuration space", errno, "bind the device to vfio-pci");
   }
   command = static_cast<std::uint16_t>(command | kBusMaster | 2U);  // bit 1: it answers to its memory addresses
   if (pwrite(device_.get(), &command, sizeof command, at) != sizeof command) {
-    fail(address_, "command register", errno, "is the device bound to vfio-pci?");
+    fail(address_, "command register", errno, "bind the device to vfio-pci");
   }
 }
 

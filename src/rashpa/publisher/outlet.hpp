@@ -51,7 +51,7 @@ class Outlet {
   void look();
   /// The door has let somebody in: waits a moment until that one is connected.
   void let_in();
-  /// A consumer has come that has not been sent the start of the series.
+  /// Returns true when a consumer lacks the start of the series.
   [[nodiscard]] bool owes_start() const noexcept { return !started_; }
   /// Returns true when somebody is connected, and there is room: a message is worth making.
   [[nodiscard]] bool ready() const noexcept;
@@ -60,7 +60,7 @@ class Outlet {
   /// Sockets that have something to read when look() has something to see.
   [[nodiscard]] std::array<void*, 2> watched() const noexcept { return {entrance_->monitor(), subscriptions_socket()}; }
 
-  /// Sends to all connected consumers.
+  /// Sends the start to all connected consumers. Returns true when it was sent.
   bool send_start(const Message& message) noexcept;
   SentTo send_image(const Message& message) noexcept;
   bool send_end(const Message& message) noexcept { return message.send(socket_); }

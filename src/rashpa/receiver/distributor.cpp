@@ -55,7 +55,8 @@ Distributor::Distributor(const BufferConfig& config, const Output& output, sched
       previews_(output, lane.lost_per_image()),
       firsts_(output, {config.width, config.height, config.pixel}, lane.lost_per_image()) {
   if (config.sinks.empty()) {
-    throw ConfigError(fmt::format("buffer '{}' has no sink; a null sink counts and stores nothing", config.name));
+    throw ConfigError(
+        fmt::format("buffer '{}' has no sink; give it one, kind = \"null\" to keep nothing", config.name));
   }
   slots_ = std::make_unique<Slot[]>(stacks_);
   const std::shared_ptr<sink::ChunkBoard> chunks = chunk_board_of(config.sinks, output, config.slots);

@@ -54,7 +54,7 @@ class Distributor final : private LineOwner {
   void start(int processor);
   /// Returns when the lane is closed and every sink has completed its output, or was left behind.
   void join() noexcept;
-  /// Every sink is through, or was left behind.
+  /// Returns true when every sink has finished, or was left behind.
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Books books() const noexcept;

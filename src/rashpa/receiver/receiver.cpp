@@ -365,7 +365,8 @@ bool Receiver::wait(double timeout_s) const {
 
 const Receiver::Buffer& Receiver::at(std::size_t buffer) const {
   if (buffer >= buffers_.size())
-    throw ConfigError(fmt::format("receiver: there is no buffer number {}; it has {}", buffer, buffers_.size()));
+    throw ConfigError(
+        fmt::format("receiver: there is no buffer number {}; give one below {}", buffer, buffers_.size()));
   return *buffers_[buffer];
 }
 

@@ -150,7 +150,7 @@ const Parameters<Stream2Options>& parameters(const Stream2Options& /*of*/) {
 template <typename Use, std::size_t I = 0>
 auto with_options(std::string_view name, const Use& use) {
   if constexpr (I == std::variant_size_v<Options>) {
-    throw ConfigError(fmt::format("there is no sink '{}'; there are {}", name, fmt::join(kNames, ", ")));
+    throw ConfigError(fmt::format("there is no sink '{}'; choose one of {}", name, fmt::join(kNames, ", ")));
     return use(Hdf5Options{});
   } else {
     if (kNames[I] == name) return use(std::variant_alternative_t<I, Options>{});

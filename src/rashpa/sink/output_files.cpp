@@ -77,7 +77,8 @@ void check_folder(const fs::path& prefix, const std::string& who) {
   }
 }
 
-/// Never over a file that is there, where the file system can promise that.
+/// Renames a file, and returns true when that has worked. It replaces no existing file, where the file system can
+/// promise that.
 bool rename_to_free_name(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;

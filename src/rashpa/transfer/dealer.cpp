@@ -40,12 +40,12 @@ const char* words_of(MemberState state, bool full) {
 
 DealerConfig checked(DealerConfig config) {
   if (config.members.size() < 2) {
-    throw ConfigError(fmt::format("group {}: {} members; images are dealt among 2 to {}", config.name,
+    throw ConfigError(fmt::format("group {}: {} members are not possible; deal images among 2 to {}", config.name,
                                   config.members.size(), kMostMembers));
   }
   if (config.images > std::numeric_limits<std::uint32_t>::max()) {
     throw ConfigError(
-        fmt::format("group {}: {} images; at most 2^32 - 1 are dealt in one run", config.name, config.images));
+        fmt::format("group {}: {} images are too many to deal; use 2^32 - 1 or fewer", config.name, config.images));
   }
   return config;
 }

@@ -130,7 +130,7 @@ class Dealer {
   /// The frames that `member` was given, in order.
   [[nodiscard]] std::vector<std::uint64_t> dealt(std::size_t member) const;
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  /// All frames went their way, or were counted as lost.
+  /// Returns true when all frames were delivered, or counted as lost.
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
  private:

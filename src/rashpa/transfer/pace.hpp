@@ -58,7 +58,7 @@ class Paces {
     all_.push_back(pace);
     changed_.store(true, std::memory_order_release);
   }
-  /// The reader: whether there is another one than it knows.
+  /// Returns true when there is a pace that the reader does not know yet. The reader's thread calls it.
   [[nodiscard]] bool changed() const noexcept { return changed_.load(std::memory_order_relaxed); }
   /// The reader: that of a frame.
   [[nodiscard]] const Pace& of(std::uint64_t frame) {

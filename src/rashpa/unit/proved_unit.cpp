@@ -13,7 +13,7 @@ namespace rashpa::unit {
 
 namespace {
 
-/// Devices have addresses of their own, which they get once.
+/// Returns true for units of devices, whose addresses are set once.
 bool has_one_place(Kind kind) noexcept { return kind == Kind::cuda || kind == Kind::fpga; }
 
 Choice that_copies(Choice choice) {

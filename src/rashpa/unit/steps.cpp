@@ -21,8 +21,8 @@ using kernel::Tap;
 
 void check_size(const kernel::Shape& shape) {
   if (shape.pixels() > std::numeric_limits<std::uint32_t>::max()) {
-    throw ConfigError(fmt::format("unit: an image of {} × {} pixels is too large; 2^32 − 1 pixels at most", shape.width,
-                                  shape.height));
+    throw ConfigError(fmt::format("unit: an image of {} × {} pixels is too large; use 2^32 − 1 pixels or fewer",
+                                  shape.width, shape.height));
   }
 }
 
@@ -243,7 +243,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
 
 void check_adjusted(const Steps& steps, std::size_t number, const kernel::StepOf& with) {
   if (number >= steps.steps.size()) {
-    throw ConfigError(fmt::format("unit: there is no step {}; the pipeline has {}", number, steps.steps.size()));
+    throw ConfigError(fmt::format("unit: there is no step {}; give one below {}", number, steps.steps.size()));
   }
   const PlannedStep& planned = steps.steps[number];
   const Declaration& before = planned.step->declaration();

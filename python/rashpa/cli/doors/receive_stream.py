@@ -131,7 +131,7 @@ def _complain_of(tell: Teller, files: StreamFiles) -> None:
     for name, count in files.unknown.items():
         tell.complain(f"{count} messages of type {name!r} were passed over")
     if not files.done:
-        tell.complain("no series came; is the address right, and does the sender send?")
+        tell.complain("no series came; check the address, and that the sender sends")
 
 
 def _facts_of(files: StreamFiles) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 tell.refuse(
-                    f"{file}: it could not be read within {2 * _SECONDS} s; is its storage slow, or the file damaged?"
+                    f"{file}: it could not be read within {2 * _SECONDS} s; check its storage, and whether the file is damaged"
                 )
         said, complained = (text.decode(_encoding(), "replace") for text in (out, err))
         typer.echo(said, nl=False)

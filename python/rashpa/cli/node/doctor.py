@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa doctor [RUN.toml] [URL…]`: the lacks of this machine for a run, and the hop at which data end."""
+"""`rashpa doctor [RUN.toml] [URL…]`: lists the things that this machine lacks for a run, and the hop at which data end."""
 
 import asyncio
 import json as written

@@ -23,7 +23,7 @@ class GroupPace:
         self._pace = Pace()
 
     def look(self, receivers: Mapping[str, Status]) -> None:
-        """Add the counts of the group's members, by the clock of the one that began first."""
+        """Add the counts of all members of the group, against the clock of the member that began first."""
         destinations = [status.destination for name, status in receivers.items() if name in self.members]
         books = [buffer.books for destination in destinations if destination for buffer in destination.buffers]
         self._decided = sum(one.decided for one in books)

@@ -74,7 +74,7 @@ class LocalNode:
                     await self._hand_over(grant)
                 await self._announced_or_ended()
         except TimeoutError:
-            text = f"{self.name} did not start within {ready_s:g} s{self.last_words()}; is the machine overloaded?"
+            text = f"{self.name} did not start within {ready_s:g} s{self.last_words()}; start it again when the machine has less to do"
             raise NodeError(self.name, text) from None
         if not self._at.done():
             with contextlib.suppress(TimeoutError):

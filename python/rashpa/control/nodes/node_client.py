@@ -201,7 +201,7 @@ class NodeClient:
         raise self._has_no(what, answer.status_code)
 
     def _has_no(self, what: str, status: int) -> NodeError:
-        text = f"{self.name} at {self.url} has no {what}: HTTP {status}; is it a rashpa node of this version?"
+        text = f"{self.name} at {self.url} has no {what}: HTTP {status}; give the URL of a rashpa node of this version"
         return NodeError(self.name, text)
 
     async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
@@ -220,7 +220,7 @@ class NodeClient:
             reply = telegram_xml.decode(answer.content)
         except TelegramError as error:
             text = (
-                f"{self.name} at {self.url} answers {name} with HTTP {answer.status_code} and no telegram ({error}); is it a rashpa node?"
+                f"{self.name} at {self.url} answers {name} with HTTP {answer.status_code} and no telegram ({error}); give the URL of a rashpa node"
                 f"{self._port_hint()}"
             )
             raise NodeError(self.name, text, "telegram") from None

@@ -63,7 +63,7 @@ class _Module:
 
 
 def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
-    """Load stored images in their order, closed up: vetoed, lost and absent ones leave no gap, but in the times. `folders`: the folders to which the file may
+    """Load stored images in their order. Vetoed, lost and absent images leave no gap, except in the times. `folders`: the folders to which the file may
     lead; by default its own and those of `follow`. Raise FileError or ConfigError."""
     path = Path(spec.path)
     with _reading():

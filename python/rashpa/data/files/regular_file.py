@@ -105,7 +105,7 @@ def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Bring a file to the disk, before it gets a name that others look for: after a loss of power it would be empty under it. Raise OSError."""
+    """Bring a file to the disk before it gets its final name. Otherwise the name could lead to an empty file after a loss of power. Raise OSError."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         os.fsync(file)

@@ -222,7 +222,7 @@ def _parse(lines: Iterable[str]) -> CrystfelGeometry:
             fresh.clear()
         panels[owner].values[inner] = at
     if not panels:
-        raise ValueError("names no panel (p0/min_fs = …); is it a CrystFEL geometry?")
+        raise ValueError("names no panel (p0/min_fs = …); give a CrystFEL geometry")
     _settle_all(panels.values(), fresh, whole_file)
     bad = [_region(name, values, panels) for name, values in regions.items()]
     found = list(panels.values())

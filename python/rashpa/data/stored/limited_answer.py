@@ -27,7 +27,7 @@ def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: floa
         except subprocess.TimeoutExpired:
             process.kill()
             raise StoredRunError(
-                f"{run}: it was not done within {seconds:.0f} s; is its storage slow, or the run damaged?"
+                f"{run}: it was not done within {seconds:.0f} s; check its storage, and whether the run is damaged"
             ) from None
         except BaseException:
             process.kill()

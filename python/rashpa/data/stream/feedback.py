@@ -141,7 +141,9 @@ def _wait_for(path: Path, timeout_s: float | None) -> None:
     until = None if timeout_s is None else time.monotonic() + timeout_s
     while not path.exists():
         if until is not None and time.monotonic() >= until:
-            raise TimeoutError(f"{path}: no receiver published there within {timeout_s:g} s; is the run configured?")
+            raise TimeoutError(
+                f"{path}: no receiver published there within {timeout_s:g} s; start a run that publishes there"
+            )
         time.sleep(_APPEAR_S)
 
 

@@ -56,4 +56,6 @@ def _check_pem(path: Path, wanted: str) -> None:
     if b"-----BEGIN" not in text:
         raise ServeError(f"{path}: this is not PEM; {option} is a text file with -----BEGIN {wanted}-----")
     if f"{wanted}-----".encode() not in text:
-        raise ServeError(f"{path}: there is no {wanted.lower()} in it; are --certificate and --key swapped?")
+        raise ServeError(
+            f"{path}: there is no {wanted.lower()} in it; check that --certificate and --key are not swapped"
+        )

@@ -81,8 +81,7 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
 def buffer_configs(
     order: telegram.Destination, folders: Folders, proof: str, read_masks: Mapping[str, NDArray[np.uint32]] = _NO_MASKS
 ) -> list[_native.BufferConfig]:
-    """Return the configurations of all buffers. `proof`: the files' statement on how pixels are known to be complete; `read_masks`: by buffer, NXmx bits that
-    images bring with them. Raise EngineError as `receiver_config` does."""
+    """Return the configurations of all buffers. `proof`: statement of the files on the proof that pixels are complete; `read_masks`: NXmx bits that images bring with them, by buffer. Raise EngineError as `receiver_config` does."""
     check_allowed(order, folders)  # all of it, before the first file is touched
     calibration, facts = _calibration_of(order, folders)
     module = _Module(order.module_width, order.module_height)

@@ -119,7 +119,7 @@ def test_parameters_have_the_types_of_their_defaults() -> None:
 
     assert declared_of("a:f", found, {"share": 2})[1] == {"least": 1, "share": 2.0}
     for given, says in (
-        ({"most": 1}, "a:f: most: no such parameter; known: least, share"),
+        ({"most": 1}, "a:f: most: there is no such parameter; choose one of least, share"),
         ({"least": 1.5}, "a:f: least: 1.5 is not of type int, as its default is"),
     ):
         with pytest.raises(PythonKernelError) as refused:

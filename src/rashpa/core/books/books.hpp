@@ -24,10 +24,11 @@ struct Books {
   std::uint64_t written = 0;
   friend bool operator==(const Books&, const Books&) = default;
 
-  /// expected = complete + partial + missing, for a DTP: nothing is decided on its images alone.
+  /// Returns true when expected = complete + partial + missing. This is the balance of a DTP, as nothing is decided on
+  /// its images alone.
   [[nodiscard]] constexpr bool arrivals_balance() const noexcept { return expected == complete + partial + missing; }
-  /// All three lines of docs/explanations/books.md. Partial images are decided on like complete ones (veto reason
-  /// `partial` where the policy refuses them), so the second line counts them.
+  /// Returns true when all three lines of docs/explanations/books.md balance. Partial images are decided on like
+  /// complete ones (veto reason `partial` where the policy refuses them), so the second line counts them.
   [[nodiscard]] constexpr bool balanced() const noexcept {
     return arrivals_balance() && complete + partial == accepted + vetoed + errored && accepted == written;
   }

@@ -53,7 +53,7 @@ class CborReader {
       }
     });
   }
-  /// Calls `item(number)` for each item of the array that comes next, as map().
+  /// Calls `item(number)` for each item of the array that comes next. Returns false as map() does.
   template <typename Item>
   bool array(const Item& item) noexcept {
     std::uint64_t number = 0;

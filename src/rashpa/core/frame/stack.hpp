@@ -112,11 +112,11 @@ struct Stack {
   /// Returns false when an image was overwritten or changed while it was read straight from its slot: then the copy is
   /// worth nothing. Call it after the last read, before the pixels are used.
   [[nodiscard]] bool intact(const StackImage& image) const noexcept { return intact(image, image.raw); }
-  /// The same for a reader that has copied all of its pixels and uses the copy: it is the copy that is proven.
+  /// Returns true when a copy of all pixels is intact, for a reader that goes on with the copy.
   [[nodiscard]] bool intact(const StackImage& image, const std::byte* copy) const noexcept {
     return !image.lies_in_slot() || slot_intact(image, copy);
   }
-  /// The same for a reader of the slot itself, or of a copy, whatever the unit has made of the image.
+  /// Returns true when the slot itself, or a copy of it, is intact, also where the unit has made other pixels from it.
   [[nodiscard]] bool slot_intact(const StackImage& image, const std::byte* read) const noexcept {
     return guard == nullptr || (still_agree(image.sums, read) && !guard->overwritten(image));
   }

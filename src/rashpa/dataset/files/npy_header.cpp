@@ -155,13 +155,13 @@ std::size_t npy_data_offset(std::span<const std::byte, kNpyPrefix> prefix) {
   const auto major = std::to_integer<unsigned>(prefix[6]);
   const auto minor = std::to_integer<unsigned>(prefix[7]);
   if (major < 1 || major > 3 || minor != 0) {
-    throw FileError(fmt::format(".npy version {}.{} is unknown; versions 1.0, 2.0 and 3.0 are read", major, minor));
+    throw FileError(fmt::format(".npy version {}.{} is unknown; save it as 1.0, 2.0 or 3.0", major, minor));
   }
   std::size_t length = 0;
   const std::size_t begin = text_offset(prefix);
   for (std::size_t i = begin; i-- > 8;) length = length << 8 | std::to_integer<std::size_t>(prefix[i]);
   if (length > kLongestHeader)
-    throw FileError(fmt::format("its .npy header claims {} bytes; 65536 is the limit", length));
+    throw FileError(fmt::format("its .npy header claims {} bytes, above the limit of 65536; copy it again", length));
   if (length < kShortestHeader)
     throw FileError(fmt::format("its .npy header claims {} bytes, too few for a dictionary; save it again", length));
   return begin + length;

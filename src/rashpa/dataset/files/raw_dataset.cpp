@@ -20,7 +20,7 @@ std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::strin
                                         Making* making) {
   if (options.header_bytes > kLargestHeader) {
     throw ConfigError(
-        fmt::format("dataset: {} header bytes a frame are too many; 1048576 is the limit", options.header_bytes));
+        fmt::format("dataset: {} header bytes a frame are too many; give 1048576 or fewer", options.header_bytes));
   }
   const bool known = options.shape.width != 0 || options.shape.height != 0;
   if (files.empty() || files.front().empty()) throw ConfigError("dataset: no files; give at least one for each module");
@@ -39,7 +39,7 @@ std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::strin
     }
     if (frames[module] != frames[0]) {
       throw FileError(
-          fmt::format("dataset: module {} has {} frames and module 0 has {}; all modules need the same number", module,
+          fmt::format("dataset: module {} has {} frames and module 0 has {}; give all modules the same number", module,
                       frames[module], frames[0]));
     }
   }

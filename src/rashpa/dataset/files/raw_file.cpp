@@ -36,10 +36,9 @@ std::uint64_t frames_of(const NpyHeader& header, const std::string& path, Module
   const ModuleShape found{static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height), header.pixel};
   if (shape.width == 0 && shape.height == 0) shape = found;
   if (found.width != shape.width || found.height != shape.height || found.pixel != shape.pixel) {
-    fail(path,
-         fmt::format("its frames are {} x {} {}, and others of the dataset {} x {} {}; give files of one size and type",
-                     found.width, found.height, pixel_name(found.pixel), shape.width, shape.height,
-                     pixel_name(shape.pixel)));
+    fail(path, fmt::format("its frames are {} x {} {}, and the dataset has {} x {} {}; give files of its size and type",
+                           found.width, found.height, pixel_name(found.pixel), shape.width, shape.height,
+                           pixel_name(shape.pixel)));
   }
   return axes == 3 ? header.shape[0] : 1;
 }

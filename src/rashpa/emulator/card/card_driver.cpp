@@ -114,7 +114,7 @@ link::Counts CardDriver::counts() const {
   namespace counters = registers::counters;
   std::error_code code;
   if (!std::filesystem::exists(directory_ / "xdma0_user", code)) {
-    throw FileError(fmt::format("the card in {} is gone; was it stopped?", directory_.string()));
+    throw FileError(fmt::format("the card in {} is gone; start it again", directory_.string()));
   }
   link::Counts counts;
   counts.add("clock_khz", std::uint64_t{card_.read32(registers::identity::kClock)} * 1000 / 1024);

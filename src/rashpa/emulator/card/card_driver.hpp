@@ -54,7 +54,7 @@ class CardDriver {
   /// Sleeps until something has ended, or so long.
   void wait(std::uint32_t microseconds) { card_.wait(microseconds); }
 
-  /// No clock says that a program computes what it does.
+  /// Returns true when a program plays the card. Its time is not that of a card.
   [[nodiscard]] bool simulated() const noexcept { return simulated_; }
   /// "a simulated card with 1048576 bytes of memory in /tmp/card".
   [[nodiscard]] std::string description() const;

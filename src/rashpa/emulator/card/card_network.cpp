@@ -33,7 +33,7 @@ std::uint16_t free_port(wire::Address local) {
   if (fd >= 0) close(fd);
   if (!found) {
     throw ResourceError(fmt::format(
-        "emulator: no UDP port of {} for a simulated card: {}; the emulator's address must be one of this machine",
+        "emulator: no UDP port of {} for a simulated card: {}; give the emulator an address of this machine",
         local.text(), errno_text(reason)));
   }
   return local.port();

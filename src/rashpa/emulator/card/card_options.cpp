@@ -22,7 +22,7 @@ const link::roce::Options& card_options(const Config& config) {
   const auto* options = std::get_if<link::roce::Options>(&config.link);
   if (options == nullptr || options->transport != link::Transport::uc || options->framing != link::roce::Framing::v2) {
     throw ConfigError(
-        "emulator: a card sends RoCEv2 by Unreliable Connected queue pairs; with engine \"fpga\" use the emulator's "
+        "emulator: a card sends RoCEv2 by Unreliable Connected queue pairs; use, with engine \"fpga\", the emulator's "
         "link roce, transport uc and framing v2");
   }
   if (std::ranges::any_of(config.dtps, [](const SourceDtp& source) { return source.link.has_value(); })) {
@@ -35,7 +35,9 @@ const link::roce::Options& card_options(const Config& config) {
   }
   const FaultPlan& faults = config.faults;
   if (faults.stall > 0 || !faults.dead_modules.empty()) {
-    throw ConfigError("emulator: a card drops and corrupts packets; stalls and dead modules need engine \"software\"");
+    throw ConfigError(
+        "emulator: a card drops and corrupts packets, and no more; use engine \"software\" for stalls and dead "
+        "modules");
   }
   if (faults.packets() && config.on_full == transfer::OnFull::skip) {
     throw ConfigError(

@@ -71,7 +71,7 @@ void CardPlayer::set_up(const ModuleFramesStore& frames) {
 registers::DtpTable CardPlayer::table(const SourceDtp& source, Dtp& ours, const link::fpga::FrameRing& ring) const {
   const transfer::Dtp& dtp = source.dtp;
   if (dtp.images == 0) {
-    throw ConfigError(fmt::format("emulator: DTP {} has no image in this run; a card takes none such", dtp.id));
+    throw ConfigError(fmt::format("emulator: DTP {} has no image in this run; leave it out of a card's DTPs", dtp.id));
   }
   if (dtp.id > 255) {
     throw ConfigError(

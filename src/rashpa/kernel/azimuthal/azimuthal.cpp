@@ -46,7 +46,7 @@ void for_each_share(const Prepared& prepared, std::size_t pixel, Work work) noex
   }
 }
 
-/// One share of a pixel.
+/// Adds one share of a pixel to its bin.
 template <typename T>
 void add_share(const Prepared& prepared, T value, std::size_t pixel, std::uint32_t bin, double share,
                Sums& sums) noexcept {

@@ -78,7 +78,7 @@ class Prepared {
   [[nodiscard]] const float* norm() const noexcept { return norm_.data(); }
   [[nodiscard]] bool has_dark() const noexcept { return !dark_.empty(); }
   [[nodiscard]] float dark(std::size_t pixel) const noexcept { return dark_.empty() ? 0.0F : dark_[pixel]; }
-  /// Not split: whether any of the pixels [64 · block, 64 · block + 64) is in a bin.
+  /// Returns true when one of the pixels [64 · block, 64 · block + 64) is in a bin. For pixels that are not split.
   [[nodiscard]] bool counts(std::size_t block) const noexcept { return counts_[block] != 0; }
 
   /// Split: the shares of a pixel, and how large they are; of each, the pixel's place in its block of kSplitBlock.

@@ -287,7 +287,7 @@ Config without_arrays(const Config& config) {
 
 void check(const Limits& limits) {
   if (limits.max_intensity > 0 && limits.min_intensity > limits.max_intensity) {
-    throw ConfigError("kernel azimuthal: max_intensity: is below min_intensity; no image would be kept");
+    throw ConfigError("kernel azimuthal: max_intensity: it is below min_intensity, and no image is kept; raise it");
   }
 }
 
@@ -303,16 +303,17 @@ class Azimuthal final : public Step, public Adjustable, public Profiling, public
     first_ = static_cast<std::size_t>(std::lower_bound(axis.begin(), axis.end(), config_.ring_min) - axis.begin());
     last_ = static_cast<std::size_t>(std::upper_bound(axis.begin(), axis.end(), config_.ring_max) - axis.begin());
     if (first_ >= last_) {
-      throw ConfigError(fmt::format("kernel azimuthal: ring_max: no bin lies from {} to {}; bins lie from {} to {}",
-                                    config_.ring_min, config_.ring_max, axis.front(), axis.back()));
+      throw ConfigError(fmt::format(
+          "kernel azimuthal: ring_max: no bin lies from {} to {}; choose a range in that of the bins, {} to {}",
+          config_.ring_min, config_.ring_max, axis.front(), axis.back()));
     }
   }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
   [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat in) const override {
     if (config_.width != shape.width || prepared_->pixels() != shape.pixels()) {
-      throw ConfigError(
-          fmt::format("unit: azimuthal's bins are for {} × {} pixels, the images have {} × {}; they must be equal",
-                      config_.width, prepared_->pixels() / config_.width, shape.width, shape.height));
+      throw ConfigError(fmt::format(
+          "unit: azimuthal's bins are for {} × {} pixels, the images have {} × {}; make the bins for this size",
+          config_.width, prepared_->pixels() / config_.width, shape.width, shape.height));
     }
     return in;
   }

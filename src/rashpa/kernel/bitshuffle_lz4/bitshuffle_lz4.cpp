@@ -146,7 +146,7 @@ bool decompress(std::span<const std::byte> chunk, std::size_t element_bytes, std
 }
 
 ThreadedCodec::ThreadedCodec(std::size_t element_bytes, unsigned threads) : element_bytes_(element_bytes) {
-  if (threads == 0) throw ConfigError("bitshuffle_lz4: 0 threads; 1 at least");
+  if (threads == 0) throw ConfigError("bitshuffle_lz4: 0 threads are not possible; give 1 or more");
   for (unsigned i = 0; i < threads; ++i) compressors_.emplace_back(element_bytes);
   planes_.resize(threads);
   team_ = std::make_unique<memory::Team>(threads - 1, -1, "codec");

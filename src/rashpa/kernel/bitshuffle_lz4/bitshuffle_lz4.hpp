@@ -77,7 +77,7 @@ class ThreadedCodec {
 
   /// Makes the same bytes as Compressor::compress. Grows its scratch memory with the first image of a size.
   std::size_t compress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// Does the same as decompress().
+  /// Decompresses as decompress() does. Returns false for a damaged chunk.
   bool decompress(std::span<const std::byte> chunk, std::span<std::byte> out);
 
  private:

@@ -44,7 +44,7 @@ FpgaTables fpga_tables(const Prepared& calibration) {
       if (std::abs(factor) > kLargestFpgaFactor) {
         throw ConfigError(fmt::format(
             "jungfrau: unit fpga: the factor of pixel {}, gain {}, is {} photons/ADU; it takes at most 2^125: "
-            "is the gain map right?",
+            "check the gain map",
             pixel, gain, factor));
       }
       const std::size_t place = 2 * ((((block * kGains + gain) * kBeats) + beat) * kHalf + lane % kHalf);

@@ -295,9 +295,9 @@ class JungfrauStep final : public Step,
   [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat /*in*/) const override {
     const Calibration& calibration = config_.calibration;
     if (calibration.width != shape.width || calibration.height != shape.height) {
-      throw ConfigError(
-          fmt::format("unit: jungfrau's calibration is {} × {} pixels, the buffer's image {} × {}; they must be equal",
-                      calibration.width, calibration.height, shape.width, shape.height));
+      throw ConfigError(fmt::format(
+          "unit: jungfrau's calibration is {} × {} pixels, the buffer's image {} × {}; give maps of its size",
+          calibration.width, calibration.height, shape.width, shape.height));
     }
     static_cast<void>(Cells(config_));  // it throws
     if (reads_cells() && tracks()) {
@@ -308,7 +308,8 @@ class JungfrauStep final : public Step,
     return {PixelType::i16, Masked::minimum};
   }
   [[nodiscard]] std::unique_ptr<const Reshape> reshape(const Shape& in) const override { return assembly(in); }
-  /// Offers taps of raw images alone: of an assembled image, steps behind it count for themselves.
+  /// Returns true when the pass offers this tap. It offers none of assembled images, whose later steps count for
+  /// themselves.
   [[nodiscard]] bool offers(Tap tap) const override {
     return config_.borders == Borders::raw && declared().offers_tap(tap);
   }

@@ -61,7 +61,7 @@ class Library {
     if (describe == nullptr) {
       close();
       throw ConfigError(
-          fmt::format("{}: does not export {}; is it a kernel for rashpa (src/rashpa/kernel/outside/rashpa_plugin.h)?",
+          fmt::format("{}: does not export {}; give a kernel for rashpa (src/rashpa/kernel/outside/rashpa_plugin.h)",
                       origin_, kSymbol));
     }
     try {
@@ -152,9 +152,9 @@ Parameter parameter_of(const Library& library, const rashpa_plugin_parameter& on
   Parameter parameter{
       .name = text_of(one.name), .doc = text_of(one.doc), .least = bound_of(one.least), .most = bound_of(one.most)};
   if (one.kind >= kKinds.size()) {
-    throw ConfigError(
-        fmt::format("{}: its declaration is wrong: parameter {} is of an unknown kind {}; choose flag, integer or number",
-                    library.origin(), reason_of(one.name), one.kind));
+    throw ConfigError(fmt::format(
+        "{}: its declaration is wrong: parameter {} is of an unknown kind {}; choose flag, integer or number",
+        library.origin(), reason_of(one.name), one.kind));
   }
   parameter.kind = kKinds[one.kind];
   if (one.needed == 0) parameter.standard = value_of(parameter.kind, one.standard);

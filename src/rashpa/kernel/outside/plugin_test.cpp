@@ -189,7 +189,7 @@ TEST(Plugin, parameters_are_checked_as_those_of_every_kernel) {
   EXPECT_EQ(refused({{"rows", std::int64_t{0}}}), "kernel test_plugin: rows: 0 is not an integer from 1 up to 1000");
   EXPECT_EQ(refused({{"rows", 2.5}}), "kernel test_plugin: rows: 2.5 is not an integer from 1 up to 1000");
   EXPECT_EQ(refused({{"rows", std::int64_t{1}}, {"colour", true}}),
-            "kernel test_plugin: colour: no such parameter; known: factor, rows, part, strict");
+            "kernel test_plugin: colour: there is no such parameter; choose one of factor, rows, part, strict");
   EXPECT_EQ(refused({{"rows", std::int64_t{1}}, {"part", 1.5}}),
             "kernel test_plugin: part: 1.5 is not a number from 0 up to 1");
 }
@@ -213,8 +213,8 @@ TEST(Plugin, files_that_are_none_are_refused) {
   EXPECT_NE(refusal_of(folder / "missing.so").find("plugin missing.so: cannot be loaded: "), std::string::npos);
   fs::remove_all(folder);
   EXPECT_EQ(refusal_of(kPlugins / "no_plugin.so"),
-            "plugin no_plugin.so: does not export rashpa_plugin_describe; is it a kernel for rashpa "
-            "(src/rashpa/kernel/outside/rashpa_plugin.h)?");
+            "plugin no_plugin.so: does not export rashpa_plugin_describe; give a kernel for rashpa "
+            "(src/rashpa/kernel/outside/rashpa_plugin.h)");
 }
 
 TEST(Plugin, what_it_declares_is_checked_before_it_is_used) {

@@ -167,8 +167,9 @@ void check(const Config& config) {
                                   config.min_pixels, config.max_pixels));
   }
   if (config.max_radius != 0 && config.max_radius < config.min_radius) {
-    throw ConfigError(fmt::format("kernel peakfinder8: max_radius: {} is below min_radius {}; 0 looks everywhere",
-                                  config.max_radius, config.min_radius));
+    throw ConfigError(
+        fmt::format("kernel peakfinder8: max_radius: {} is below min_radius {}; raise it, or set 0 for all radii",
+                    config.max_radius, config.min_radius));
   }
 }
 

@@ -20,7 +20,8 @@ __device__ __forceinline__ bool marked(const std::uint32_t* marks, std::uint32_t
   return (marks[pixel / 32] >> (pixel % 32) & 1U) != 0;
 }
 
-/// The first pixel of a peak has no bright one before it that could be; others, few, are found not to be as they grow.
+/// Returns true for a pixel that may be the first of a peak: no bright pixel that touches it comes before it. The few
+/// others show later, while the peak grows.
 __device__ inline bool may_begin(const Known& known, const std::uint32_t* marks, std::uint32_t pixel) {
   const std::uint16_t number = known.panel_of[pixel];
   if (number == kNoPanel) return false;

@@ -111,7 +111,7 @@ std::vector<std::uint16_t> panels_of(const Config& config, const Shape& shape, c
 
 void check(const Config& config, const char* owner) {
   if (config.max_radius != 0 && config.max_radius < config.min_radius) {
-    throw ConfigError(fmt::format("{}: max_radius: {} is below min_radius {}; 0 looks everywhere", owner,
+    throw ConfigError(fmt::format("{}: max_radius: {} is below min_radius {}; raise it, or set 0 for all radii", owner,
                                   config.max_radius, config.min_radius));
   }
 }

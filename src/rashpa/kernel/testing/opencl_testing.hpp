@@ -362,7 +362,7 @@ inline Everything on_device(const memory::opencl::Device& device, const Step& st
   return all;
 }
 
-/// Real numbers may differ by `relative`.
+/// Returns true when two real numbers differ by `relative` at most.
 inline bool alike(double a, double b, double relative) noexcept {
   return a == b || (a != a && b != b) || std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b));
 }

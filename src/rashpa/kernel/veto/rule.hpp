@@ -55,7 +55,7 @@ class Rule {
   Rule(std::string_view text, std::span<const Column> columns);
   /// The same without columns: checks the text alone.
   static void check(std::string_view text);
-  /// `numbers`: by column.
+  /// Returns true when the rule holds for an image. `numbers`: one for each column.
   [[nodiscard]] bool holds(const Scalar* numbers) const noexcept;
   /// Ends with an end.
   [[nodiscard]] const std::vector<Operation>& operations() const noexcept { return operations_; }
@@ -64,7 +64,7 @@ class Rule {
   std::vector<Operation> operations_;  // with an end; needs kMostStack numbers at most
 };
 
-/// Evaluates the operations of a rule, up to their end, on an image; on devices, too.
+/// Returns true when the operations of a rule, up to their end, hold for an image; on devices, too.
 constexpr bool holds(const Operation* operations, const Scalar* numbers) noexcept {
   using Code = Operation::Code;
   std::array<double, kMostStack> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as it grows

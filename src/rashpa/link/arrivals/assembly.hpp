@@ -16,8 +16,8 @@
 
 namespace rashpa::link {
 
-/// Describes how packets for a slot that is not free are counted: with credits they can only be late, without they overran
-/// the receiver.
+/// Describes how packets for a slot that is not free are counted: with credits they can only be late, without they
+/// overran the receiver.
 enum class NotFree : std::uint8_t { late, overrun };
 
 /// The part of an image that a link sees, and so the facts that it can prove.

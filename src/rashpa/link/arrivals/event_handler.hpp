@@ -45,8 +45,8 @@ class EventHandler {
   /// The lock word of a link that shares memory holds `immediate` now: the latest event. All images since the one
   /// before are announced by it, in memory or never to come; next_event() takes them one by one.
   void announce(EventDtp& port, std::uint32_t immediate) noexcept;
-  /// Looks at the next announced image, if there is one. A source may leave images out: they have no record of their
-  /// own and count as lost events, or as overruns where the source does not wait for credits.
+  /// Handles the next announced image. Returns false when there is none. A source may leave images out: they have no
+  /// record of their own and count as lost events, or as overruns where the source does not wait for credits.
   bool next_event(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
   void decide(EventDtp& port, std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept;
 

@@ -21,7 +21,7 @@ ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std:
     throw ConfigError(fmt::format("{}: {} threads for {} DTPs; use 1 … {}", link, threads, dtps, dtps));
   }
   if (queues != dtps) {
-    throw ConfigError(fmt::format("{}: {} queues of arrivals for {} DTPs; each needs its own", link, queues, dtps));
+    throw ConfigError(fmt::format("{}: {} queues of arrivals for {} DTPs; give each its own", link, queues, dtps));
   }
 }
 

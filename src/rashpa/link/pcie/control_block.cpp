@@ -28,7 +28,7 @@ void check(std::uint64_t region_bytes, int region_file) {
   }
   if (static_cast<std::uint64_t>(status.st_size) < region_bytes) {
     throw ConfigError(
-        fmt::format("pcie: the RASHPA buffer has {} bytes, its file only {}; it must begin where the file does",
+        fmt::format("pcie: the RASHPA buffer has {} bytes, its file only {}; begin the buffer where the file begins",
                     region_bytes, status.st_size));
   }
 }

@@ -65,8 +65,8 @@ TEST_F(ControlBlockTest, what_is_no_receivers_block_is_refused_with_the_reason) 
   says([](Header& h) { h.threads = 4; }, "cannot be");
   says([](Header& h) { h.region_bytes = 0; }, "0 bytes of RASHPA buffer");
   says([](Header& h) { h.region_bytes = ~std::uint64_t{0}; }, "and there are");
-  says([](Header& h) { h.region_file = 999'999; }, "is its owner running");
-  says([](Header& h) { h.region_file = 0xFFFFFFFF; }, "it must read /proc");
+  says([](Header& h) { h.region_file = 999'999; }, "run its owner");
+  says([](Header& h) { h.region_file = 0xFFFFFFFF; }, "give /proc");
   EXPECT_NO_THROW(RemoteMemory::open(endpoint_)) << "unchanged it is good";
 }
 

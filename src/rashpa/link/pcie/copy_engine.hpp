@@ -28,7 +28,7 @@ struct Rectangle {
   std::uint64_t destination_stride = 0;  ///< both at least the width, once there are two rows
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return std::uint64_t{width} * rows; }
-  /// One run without gaps, on both sides.
+  /// Returns true when it is one run without gaps, on both sides.
   [[nodiscard]] bool contiguous() const noexcept {
     return rows == 1 || (source_stride == width && destination_stride == width);
   }

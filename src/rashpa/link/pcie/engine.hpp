@@ -25,7 +25,8 @@ struct Progress {
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// Takes writes in order, all of them inside the memory; returns how many. Fewer: ask again after take_done().
+  /// Takes writes in order, all of them inside the memory, and returns their number. When it has taken fewer, call it
+  /// again after take_done().
   virtual std::size_t copy(std::span<const BufferDescriptor> writes) noexcept = 0;
   /// Makes progress. A caller that asks twice without giving anything in between waits for the given work.
   virtual Progress take_done() noexcept = 0;

@@ -14,7 +14,7 @@ class PlainOutlet {
   static constexpr bool kNamesImages = false;  ///< event() needs to know which image it is about
   explicit PlainOutlet(PacketBatch& batch) noexcept : batch_(&batch) {}
 
-  /// One more packet may be given.
+  /// Returns true when it can take one more packet.
   [[nodiscard]] bool ready() const noexcept { return batch_->room() > 0; }
   /// Returns the CRC32C of its payload behind bytes of CRC32C `crc`.
   std::uint32_t line(const Outgoing& packet, std::uint32_t crc) noexcept { return batch_->append(packet, crc); }

@@ -23,7 +23,8 @@ class SenderWindow {
     const std::uint64_t left = sent_ - std::min(known, sent_);  // a word of the other side's, of any value
     return left - std::min(written_off_, left);
   }
-  /// One message is always allowed when nothing flies.
+  /// Returns true when the window has room for `more` bytes. It always has room for one message when nothing is in
+  /// flight.
   [[nodiscard]] bool open(std::uint64_t more, std::uint64_t known) const noexcept {
     if (bytes_ == 0) return true;
     const std::uint64_t flying = in_flight(known);

@@ -36,7 +36,7 @@ class FrameCounts {
   void offer(std::size_t port, std::uint64_t number, std::int64_t now) noexcept;
   /// Frame 0 is decided when all ports have offered one, or some are silent for kPatienceNs.
   void settle(std::int64_t now) noexcept;
-  /// Some port has one.
+  /// Returns true when a port has offered a number.
   [[nodiscard]] bool offering() const noexcept { return first_offer_ns_.load() != 0; }
   [[nodiscard]] bool offered(std::size_t port) const noexcept {
     return offers_[port].load(std::memory_order_relaxed) != kNone;

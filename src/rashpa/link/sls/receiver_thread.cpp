@@ -35,7 +35,8 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       counters_(&counters),
       sleep_("sls"),
       sockets_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (sockets_ < 0) throw ResourceError(fmt::format("sls: epoll: {}; are too many files open?", errno_text(errno)));
+  if (sockets_ < 0)
+    throw ResourceError(fmt::format("sls: epoll: {}; check the limit of open files", errno_text(errno)));
   for (const Port* port : ports_) {
     epoll_event event{};
     event.events = EPOLLIN;

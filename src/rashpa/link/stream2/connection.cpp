@@ -28,7 +28,7 @@ SenderAddress resolve(const Place& place) {
   addrinfo* found = nullptr;
   const int code = getaddrinfo(place.host.c_str(), place.port.c_str(), &hints, &found);
   if (code != 0 || found == nullptr) {
-    throw ResourceError(fmt::format("stream2: address {}: {}; is the name right?", place.host, gai_strerror(code)));
+    throw ResourceError(fmt::format("stream2: address {}: {}; correct the name", place.host, gai_strerror(code)));
   }
   SenderAddress out;
   out.bytes = found->ai_addrlen;

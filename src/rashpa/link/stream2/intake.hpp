@@ -67,7 +67,7 @@ class Intake {
   Intake(std::vector<StreamDtp*> dtps, bool alone, StreamCounters& counters);
 
   Verdict offer(const Message& message, std::int64_t now, Parts& parts) noexcept;
-  /// The end of the series has come.
+  /// Returns true when the end of the series has come.
   [[nodiscard]] bool ended() const noexcept { return ended_; }
 
  private:

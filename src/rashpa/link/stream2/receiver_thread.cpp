@@ -29,7 +29,8 @@ constexpr std::size_t kMostStarts = 16;
 
 int make_epoll() {
   const int made = epoll_create1(EPOLL_CLOEXEC);
-  if (made < 0) throw ResourceError(fmt::format("stream2: epoll: {}; are too many files open?", errno_text(errno)));
+  if (made < 0)
+    throw ResourceError(fmt::format("stream2: epoll: {}; check the limit of open files", errno_text(errno)));
   return made;
 }
 

@@ -94,7 +94,8 @@ class Source {
     sender_->poll(0);
     return true;
   }
-  /// The same whether it is granted or not, and as soon as the link has taken it.
+  /// Writes the image whether it is granted or not, as soon as the link takes it. Returns false when `give_up` came
+  /// first.
   bool write(std::uint64_t index, const std::function<bool()>& give_up) {
     prepare(index);
     if (auto* const aware = able<ImageAware>(*sender_)) aware->begin(index);
@@ -120,7 +121,8 @@ class Source {
     }
     return true;
   }
-  /// Leaves `images` out, the last of them `index`, and announces it as the transfer folder does.
+  /// Leaves `images` out, the last of them `index`, and announces it as the transfer folder does. Returns false when
+  /// `give_up` came first.
   bool skip(std::uint64_t index, std::uint64_t images, const std::function<bool()>& give_up) {
     const Placement& p = dtp_.placement;
     FrameRecord record;

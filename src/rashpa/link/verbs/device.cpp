@@ -73,7 +73,7 @@ std::shared_ptr<Device> Device::open(const std::string& name, const std::string&
     device->read_port();
     device->domain_ = calls.alloc_pd(device->context_);
     if (device->domain_ == nullptr) {
-      throw ResourceError(fmt::format("verbs: {}: no protection domain: {}; are too many processes using it?", its_name,
+      throw ResourceError(fmt::format("verbs: {}: no protection domain: {}; end other processes that use it", its_name,
                                       errno_text(errno)));
     }
     return device;
@@ -118,10 +118,11 @@ void Device::read_port() {
   }
   if (attributes.state != IBV_PORT_ACTIVE) {
     throw ResourceError(
-        fmt::format("verbs: {} port {} is not active; is its interface up and the cable in?", name_, port_));
+        fmt::format("verbs: {} port {} is not active; switch its interface on, and check the cable", name_, port_));
   }
   if (attributes.link_layer != IBV_LINK_LAYER_ETHERNET) {
-    throw ResourceError(fmt::format("verbs: {} port {} is not Ethernet; RoCE needs Ethernet", name_, port_));
+    throw ResourceError(
+        fmt::format("verbs: {} port {} is not Ethernet; use an Ethernet port, which RoCE needs", name_, port_));
   }
   ibv_device_attr device{};
   if (const int code = calls_.query_device(context_, &device); code != 0) {

@@ -92,7 +92,7 @@ QueuePair::QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queu
   attributes.cap.max_inline_data = config.inline_bytes;
   pair_ = device_->calls().create_qp(device_->domain(), &attributes);
   if (pair_ == nullptr) {
-    throw ResourceError(fmt::format("verbs: {}: no queue pair: {}; does it offer {}?", device_->name(),
+    throw ResourceError(fmt::format("verbs: {}: no queue pair: {}; check that it offers {}", device_->name(),
                                     errno_text(errno), config.transport == Transport::uc ? "UC" : "RC"));
   }
   ibv_qp_attr init{};
@@ -117,7 +117,7 @@ QueuePair::~QueuePair() {
 void QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* state) {
   if (const int code = device_->calls().modify_qp(pair_, &attributes, mask); code != 0) {
     throw ResourceError(
-        fmt::format("verbs: {}: queue pair {} does not become {}: {}; is there a way to the other side?",
+        fmt::format("verbs: {}: queue pair {} does not become {}: {}; check the route to the other side",
                     device_->name(), number(), state, errno_text(code)));
   }
 }

@@ -70,8 +70,9 @@ DeviceGroup::DeviceGroup(const std::vector<int>& devices, const char* file)
     : library_(load_nccl(file)), devices_(devices), streams_(streams_on(devices)), communicators_(devices.size()) {
   const int code = library_.init_all(communicators_.data(), static_cast<int>(devices_.size()), devices_.data());
   if (code != 0) {
-    throw ResourceError(fmt::format("cuda: NCCL cannot reach from device to device: {}; NCCL_DEBUG=INFO says more",
-                                    library_.error_text(code)));
+    throw ResourceError(
+        fmt::format("cuda: NCCL cannot reach from device to device: {}; set NCCL_DEBUG=INFO, which shows more",
+                    library_.error_text(code)));
   }
 }
 

@@ -93,7 +93,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   /// No more stacks come; there were `stacks` of them, offered or not. The line stores queued stacks, then `open`, the
   /// windows of accumulations that the end of the run has ended; then it completes the output.
   void close(std::uint64_t stacks, const Accumulated& open) noexcept;
-  /// Everything is stored and completed, or the sink was left behind.
+  /// Returns true when everything is stored and completed, or the sink was left behind.
   [[nodiscard]] bool done() const noexcept {
     const Life now = life();
     return now == Life::done || now == Life::left;

@@ -10,8 +10,8 @@
 
 namespace rashpa::receiver {
 
-/// A rectangle of an image in memory. `pixels`, `gaps`: of its first pixel; `pitch`: pixels from a row to the next, of
-/// both. `gaps`: one byte a pixel, not 0 where no module is; may be null.
+/// A rectangle of an image in memory. `pixels` and `gaps` point to its first pixel; `pitch`: pixels from one row to the
+/// next, in both. `gaps` has one byte a pixel, not 0 where no module is; it may be null.
 struct Seen {
   const std::byte* pixels = nullptr;
   const std::uint8_t* gaps = nullptr;

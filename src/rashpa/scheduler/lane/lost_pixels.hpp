@@ -16,7 +16,7 @@ class LostPixels {
   void fill(const StackImage& image) const noexcept;
   /// Shows the pixels to all threads, behind the last fill() of a stack.
   void settle() const noexcept;
-  /// Any thread: whether all of them are there still; a source that was late may have written its lines over them.
+  /// Returns true while all filled parts are there. A late source may have written its lines over them. Any thread.
   [[nodiscard]] bool filled(const StackImage& image) const noexcept;
 
  private:

@@ -69,7 +69,7 @@ void copy_whole(const fs::path& from, const fs::path& to) {
   fs::copy_file(from, to, failed);
   if (failed) {
     throw FileError("convert: cannot copy " + from.string() + " to " + to.string() + ": " + failed.message() +
-                    "; is there room for it? free some space, or choose another folder");
+                    "; free some space, or choose another folder");
   }
 }
 

@@ -35,7 +35,7 @@ std::vector<publish::Listener> listeners_of(const LaneConfig& config) {
   publish::Endpoint one = publish::endpoint_of(config.endpoint, kWhat);
   if (config.outlets > publish::kMostOutlets)
     throw ConfigError(
-        fmt::format("{}: {} consumers are too many; at most {}", kWhat, config.outlets, publish::kMostOutlets));
+        fmt::format("{}: {} consumers are too many; give {} or fewer", kWhat, config.outlets, publish::kMostOutlets));
   if (one.port != 0 && one.port + config.outlets - 1 > kLastPort) {
     throw ConfigError(fmt::format("{}: {} consumers from port {} on need ports up to {}; give a lower one", kWhat,
                                   config.outlets, one.port, one.port + config.outlets - 1));

@@ -44,12 +44,12 @@ class Lane {
   // The number of outlets at the last look.
   [[nodiscard]] std::size_t outlets() const noexcept { return listeners_.size(); }
   [[nodiscard]] bool is_connected(std::size_t outlet) const noexcept;
-  /// All consumers that are connected there have the start.
+  /// Returns true when all connected consumers of this outlet have the start.
   [[nodiscard]] bool is_started(std::size_t outlet) const noexcept;
-  /// A consumer is there that has the start and room: worth making a message for. Asks again when there seems to be no
-  /// room.
+  /// Returns true when a consumer has the start and room for a message. It asks the publisher again when there seems to
+  /// be no room.
   [[nodiscard]] bool wants_image();
-  /// The process is there and does not know the start of the series: it has just begun.
+  /// Returns true when the publisher has just started and lacks the start of the series.
   [[nodiscard]] bool owes_start() const noexcept;
 
   /// Newcomers get this first. False: it was not taken.

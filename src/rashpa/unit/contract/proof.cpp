@@ -132,13 +132,13 @@ std::vector<Kept> pipelines_that_may_keep() {
 
 constexpr std::uint32_t kStack = 4, kStacks = 3, kRun = 22;  // the last stack is not full
 bool dark(std::uint64_t image) { return image % 5 == 1; }
-/// Written over before its copy, or its turn, was through …
+/// Returns true for an image that is overwritten before its copy is complete.
 bool spoilt(std::uint64_t image) { return image % 7 == 3 || image == 6 || image == 12; }
-/// Changed by somebody else before it was copied: its source's checksum says so, and nothing else does.
+/// Returns true for an image that another process changes before the copy, which only the checksum of its source shows.
 bool changed(std::uint64_t image) { return image == 8 || image == 16; }
-/// Worth nothing.
+/// Returns true for an image that must be errored.
 bool lost(std::uint64_t image) { return spoilt(image) || changed(image); }
-/// … and right behind it.
+/// Returns true for an image that is overwritten right after its copy.
 bool late(std::uint64_t image) { return image % 3 == 0 && !lost(image); }
 
 /// Guards slots as a lane does whose sources do not ask whether a slot is free.

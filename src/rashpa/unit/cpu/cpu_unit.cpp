@@ -42,7 +42,8 @@ std::size_t stride_of(const PlannedStep& step) {
 
 const Cores& checked(const Cores& cores) {
   if (cores.threads == 0 || cores.threads > memory::Team::kMostThreads) {
-    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", cores.threads, memory::Team::kMostThreads));
+    throw ConfigError(
+        fmt::format("unit: {} threads are not possible; use 1 to {}", cores.threads, memory::Team::kMostThreads));
   }
   return cores;
 }

@@ -76,7 +76,8 @@ void FpgaUnit::set_up() {
                                   steps_.steps.front().step->declaration().name));
   }
   if (stack_ > card_.most_images() || pages_.benches.size() > card_.slots()) {
-    throw ConfigError(fmt::format("unit: stacks of {} images; the card takes {}", stack_, card_.most_images()));
+    throw ConfigError(fmt::format("unit: stacks of {} images are too long; use the {} of the card or fewer", stack_,
+                                  card_.most_images()));
   }
   if (pages_.bytes() > card_.memory_bytes()) {
     throw ConfigError(fmt::format(
@@ -211,7 +212,7 @@ bool FpgaUnit::wait_for(const Flight& flight) noexcept {
       moved_at = now_ns();
     }
     if (now_ns() - moved_at > kPatienceNs) {
-      flow_.fail(fmt::format("the card has done nothing for {} s; does it run?", kPatienceNs / 1'000'000'000));
+      flow_.fail(fmt::format("the card has done nothing for {} s; check that it runs", kPatienceNs / 1'000'000'000));
       return false;
     }
     card_.wait(kLookUs);

@@ -137,7 +137,7 @@ TEST_P(AdjustedLimits, what_does_not_fit_is_refused_in_words_and_changes_nothing
             "unit: step 1 is veto, and gets limits from veto; name the same kernel and reason");
   EXPECT_EQ(refusal(0, bragg::Config{1, 2, 3}),
             "unit: step 0 is total_counts, and gets limits from bragg_count; name the same kernel and reason");
-  EXPECT_EQ(refusal(2, totals::Config{}), "unit: there is no step 2; the pipeline has 2");
+  EXPECT_EQ(refusal(2, totals::Config{}), "unit: there is no step 2; give one below 2");
   run.through(*unit, 0, kStacks);
   run.expect([](std::uint32_t, std::uint32_t bright) { return bright >= 1; });
 }

@@ -30,7 +30,7 @@ struct Places {
   }
   /// Bytes from one image that leaves to the next; 0: none do.
   [[nodiscard]] std::size_t leaving_stride() const noexcept { return pixels_leave ? made_strides[last_maker] : 0; }
-  /// Pixels that leave lie in the slot, where the host reads them.
+  /// Returns true when the pixels that leave the device lie in the slot, where the host reads them.
   [[nodiscard]] bool made_in_slot(std::size_t step) const noexcept {
     return in_place && pixels_leave && step == last_maker;
   }

@@ -66,7 +66,7 @@ class StackWork {
   /// Returns true when windows end with the stack: it is started even when none of its images is processed.
   [[nodiscard]] bool ends_windows(std::uint64_t number) const noexcept { return sums_.ends_with(number); }
   /// Accounts for a finished stack, in the order of stacks: its additions to windows, and the windows that end with it.
-  /// `started`: the device has had it.
+  /// `started`: the device has begun it.
   void account(std::uint32_t bench, bool started, Stack& stack) noexcept;
   /// The windows that are open when nothing is under way any more. Waits for the device.
   cl_int conclude(Accumulated& all) noexcept { return sums_.close_open(all, compute_.get()); }

@@ -202,7 +202,7 @@ void read_network(Reader& reader, Packet& packet, Front& front, Layer start) {
     const std::uint8_t version = static_cast<std::uint8_t>(u8(reader.look(1, "IP header"), 0) >> 4);
     if (version != 4 && version != 6) {
       throw ConfigError(
-          fmt::format("packet: IP version {} is neither 4 nor 6; do the bytes start at another layer?", version));
+          fmt::format("packet: IP version {} is neither 4 nor 6; give the layer at which the bytes start", version));
     }
     const bool grh = version == 6 && u8(reader.look(40, "IPv6 header"), 6) == kIbaNextHeader;
     kind = version == 4 ? Kind::v4 : grh ? Kind::grh : Kind::v6;

@@ -47,7 +47,8 @@ std::uint32_t fit(std::uint32_t value, unsigned bits, const char* name) {
 }
 
 std::uint16_t length16(std::size_t bytes, const char* name) {
-  if (bytes > 0xFFFF) throw ConfigError(fmt::format("packet: {} would be {}; at most 65535 is possible", name, bytes));
+  if (bytes > 0xFFFF)
+    throw ConfigError(fmt::format("packet: {} would be {}; shorten it to 65535 or less", name, bytes));
   return static_cast<std::uint16_t>(bytes);
 }
 
@@ -125,8 +126,8 @@ std::vector<std::byte> transport_of(const Packet& packet) {
 // `following`: bytes behind this header.
 std::vector<std::byte> ipv4_bytes(const Ipv4Header& header, std::size_t following) {
   if (header.options.size() % 4 != 0 || header.options.size() > 40) {
-    throw ConfigError(
-        fmt::format("packet: {} bytes of IPv4 options; a multiple of 4 up to 40 is possible", header.options.size()));
+    throw ConfigError(fmt::format("packet: {} bytes of IPv4 options are not possible; give a multiple of 4 up to 40",
+                                  header.options.size()));
   }
   const std::size_t bytes = 20 + header.options.size();
   Writer out;

@@ -61,7 +61,7 @@ class Files:
                 if is_own(error):
                     raise
                 said = str(error).replace(name, path.name)
-                raise self.kind(f"{path}: cannot be opened ({said}); is it an HDF5 file, and complete?") from error
+                raise self.kind(f"{path}: cannot be opened ({said}); give a complete HDF5 file") from error
         held = Held(path, real, handle)
         self._held[real] = held
         return held

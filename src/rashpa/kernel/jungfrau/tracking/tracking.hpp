@@ -55,8 +55,8 @@ struct AtStart {
   std::vector<float> inverse_sigma;  ///< 0, too, where the RMS is 0
 };
 
-/// Remembers that the pedestals have moved too far: once they have, it stays. see() is called by one thread, the rest
-/// by any.
+/// Remembers that the pedestals have moved too far. The alarm stays from then on. see() is called by one thread, the
+/// rest by any.
 class DriftAlarm {
  public:
   /// `at`: median drift in RMS; 0: never.

@@ -25,7 +25,8 @@ class FaultInjector {
 
   static constexpr bool kNamesImages = true;  ///< event() needs to know which image it is about
 
-  /// One more packet may be given: the batch and the copies have room for the worst that can follow from it.
+  /// Returns true when it can take one more packet: the batch and the copies have room for everything that can follow
+  /// from it.
   [[nodiscard]] bool ready() const noexcept;
   /// Returns the CRC32C of its payload, as it was given, behind bytes of CRC32C `crc`.
   std::uint32_t line(const Outgoing& packet, std::uint32_t crc = 0) noexcept;

@@ -19,7 +19,7 @@ FaultDice::FaultDice(const FaultConfig& config, std::uint32_t dtp)
     sum += chances[i];
     limit_[i] = static_cast<std::uint64_t>(sum * kRange);
   }
-  if (sum > 1) throw ConfigError(fmt::format("roce: the fault probabilities add up to {}; at most 1 is possible", sum));
+  if (sum > 1) throw ConfigError(fmt::format("roce: the fault probabilities add up to {}; give at most 1 in all", sum));
 }
 
 Fault FaultDice::draw() noexcept {

@@ -85,8 +85,8 @@ void to_this_station(Filter& filter) {
         "v2");
   }
   throw ResourceError(
-      fmt::format("roce: packet socket: {}: {}; is CONFIG_PACKET missing in the kernel, or are too many "
-                  "files open?",
+      fmt::format("roce: packet socket: {}: {}; use a kernel with CONFIG_PACKET, or check the limit of "
+                  "open files",
                   what, errno_text(code)));
 }
 

@@ -24,7 +24,7 @@ bool set(int fd, int level, int name, T value) noexcept {
 UdpSocket::UdpSocket(bool v6, std::string_view link)
     : link_(link), fd_(socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
   if (fd_ < 0) {
-    throw ResourceError(fmt::format("{}: no {} socket: {}; is the protocol switched off, or are too many files open?",
+    throw ResourceError(fmt::format("{}: no {} socket: {}; switch the protocol on, or check the limit of open files",
                                     link_, v6 ? "IPv6" : "IPv4", errno_text(errno)));
   }
   if (v6) {

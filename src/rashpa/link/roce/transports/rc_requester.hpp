@@ -102,7 +102,7 @@ class RcRequester {
   template <typename EventDone>
   std::size_t release(EventDone event_done) noexcept;
 
-  /// Retries are used up or the responder refused: nothing is sent any more.
+  /// Returns true when the retries are used up or the responder has refused; it sends nothing any more.
   [[nodiscard]] bool in_error() const noexcept { return in_error_; }
   [[nodiscard]] std::uint64_t unacknowledged() const noexcept { return head_ - acknowledged_; }
   [[nodiscard]] std::uint64_t unacknowledged_bytes() const noexcept { return pushed_bytes_ - acknowledged_bytes_; }

@@ -105,7 +105,7 @@ SlsSender::SlsSender(const SenderConfig& config)
   const wire::Address to(config.destination.address, config.destination.port);
   if (::connect(socket_.fd(), to.get(), to.bytes()) != 0) {
     throw ResourceError(
-        fmt::format("sls: no way to {} port {}: {}; is the network up?", to.text(), to.port(), errno_text(errno)));
+        fmt::format("sls: no way to {} port {}: {}; check the network", to.text(), to.port(), errno_text(errno)));
   }
   const wire::Address local = socket_.local();
   endpoint_ = {.address = local.text(), .port = local.port(), .qpn = config.destination.qpn};

@@ -20,7 +20,7 @@ Outlet::Outlet(const std::string& address) {
   socklen_t size = sizeof name;
   if (listener_.get() < 0 || ::bind(listener_.get(), at.get(), at.bytes()) != 0 || ::listen(listener_.get(), 4) != 0 ||
       ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&name), &size) != 0) {
-    throw ResourceError(fmt::format("stream2: {}: {}; is it an address of this machine?", address, errno_text(errno)));
+    throw ResourceError(fmt::format("stream2: {}: {}; give an address of this machine", address, errno_text(errno)));
   }
   local_ = wire::Address(name);
 }
