@@ -33,6 +33,7 @@ NO_VERB = "docstring without a verb"
 FRAGMENT = "C++ description that begins in the middle of a sentence"
 SO_MANY = "so many (or much) in place of a number's name"
 NO_ADVICE = "C++ error without an imperative part"
+NO_ADVICE_PYTHON = "Python error without an imperative part"
 KEY = "description of a key or an option that begins in the middle of a sentence"
 LONG_DOCSTRING = "docstring sentence over 220 characters"
 LONG_SENTENCE = f"sentence over {LONGEST_SENTENCE} words"
@@ -122,6 +123,7 @@ def python_findings(file: str, text: str) -> Iterator[Finding]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             yield from _docstring_findings(file, node)
         elif isinstance(node, ast.Raise):
+            yield from _raise_findings(file, node)
             for part in ast.walk(node):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
                     yield from nouns("messages", file, part.lineno, part.value)
@@ -131,6 +133,15 @@ def python_findings(file: str, text: str) -> Iterator[Finding]:
         if comment := re.search(r"(?:^|\s)# (.*)", line):
             yield from nouns("Python comments", file, number, comment[1])
             yield from measures(file, number, comment[1])
+
+
+def _raise_findings(file: str, node: ast.Raise) -> Iterator[Finding]:
+    """Yield an error without advice: not that of a reason, which its caller puts into a message."""
+    texts = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    message = "".join(texts)
+    named = sum(any(letter.isalpha() for letter in word) for word in message.split())
+    if file.startswith("python/rashpa/") and named >= FEWEST_WORDS and ";" not in message:
+        yield Finding(NO_ADVICE_PYTHON, file, node.lineno, excerpt(message))
 
 
 def _key_findings(file: str, value: ast.expr) -> Iterator[Finding]:

@@ -67,6 +67,7 @@ def test_who_whose_and_what_as_nouns_are_found(lint: ModuleType, text: str, coun
         ("python/rashpa/a.py", '"""What is read."""\n', {("docstring without a verb", 1), ("who/whose/what as a noun (docstrings)", 1)}),
         ("python/rashpa/a.py", f'"""Read {"long " * 50}text."""\n', {("docstring sentence over 220 characters", 1)}),
         ("python/rashpa/a.py", 'raise ValueError("a.h5: no file; what was meant?")\n', {("who/whose/what as a noun (messages)", 1)}),
+        ("python/rashpa/a.py", 'raise AError(f"{a}: it holds no frames here")\nraise AError(f"{a}: it holds no frames; give some")\n', {("Python error without an imperative part", 1)}),
         ("python/rashpa/a.py", 'x = Option(help="Of each run.")\n', {("description of a key or an option that begins in the middle of a sentence", 1)}),
         ("python/rashpa/a.py", 'x = Option(help="Duration of each run.")\n', set()),
         ("python/rashpa/a.py", "x = 1  # of what came\n", {("who/whose/what as a noun (Python comments)", 1)}),

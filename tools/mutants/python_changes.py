@@ -154,7 +154,7 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Take the assignment of something that exists away."""
+        """Remove an assignment to a name that exists already."""
         if all(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets):
             self.removed(node, "assignment")
         self.generic_visit(node)

@@ -28,7 +28,7 @@ constexpr std::uint32_t unit_blocks(std::uint64_t pixels) noexcept {
 inline constexpr std::uint32_t kUnitListEntries = 16;
 inline constexpr std::uint32_t kUnitListBeatBytes = 64;
 
-/// Pages from one list to the next: `capacity` entries have room wherever they lie among the pixels.
+/// Returns the pages from one list to the next, with room for `capacity` entries at any places among the pixels.
 constexpr std::uint32_t unit_list_pages(std::uint64_t pixels, std::uint64_t capacity) noexcept {
   constexpr std::uint64_t kBeatsOfBlock = kUnitBlockPixels / kUnitListEntries;
   constexpr std::uint64_t kBeatsOfPage = kCardPage / kUnitListBeatBytes;

@@ -93,7 +93,7 @@ class Answering {
   [[nodiscard]] virtual Answers answers() const noexcept = 0;
 };
 
-/// A sender that reads all payload on its way, or gives it to a reader.
+/// A sender that computes the CRC32C of its payload, or passes the payload to an object that does.
 class Checksumming {
  public:
   virtual ~Checksumming() = default;

@@ -171,7 +171,7 @@ def _refuse_ranges(places: _Places, path: str, azimuthal: Bins) -> NoReturn:
         )
     radius = places.radius()
     raise ValueError(
-        f"radial_min: no pixel of {path} lies in the ranges; its radius is {radius.min():.4g} to {radius.max():.4g} {places.unit}"
+        f"radial_min: no pixel of {path} lies in the ranges; choose one in {radius.min():.4g} to {radius.max():.4g} {places.unit}"
     )
 
 

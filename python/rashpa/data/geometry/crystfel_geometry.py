@@ -266,7 +266,9 @@ def _settle(panel: Panel) -> None:
 def _check_place(panel: Panel) -> None:
     for key, value in zip(("corner_x", "corner_y"), panel.corner, strict=True):
         if abs(value) > _FARTHEST:
-            raise ValueError(f"line {panel.values[key][0]}: {key}: {value:g} is no place; {_FARTHEST:g} pixels at most")
+            raise ValueError(
+                f"line {panel.values[key][0]}: {key}: {value:g} is no place; give {_FARTHEST:g} pixels at most"
+            )
     area = float(np.linalg.norm(np.cross(panel.fs, panel.ss)))
     if not _LEAST_AREA <= area <= 1 / _LEAST_AREA:
         line = panel.values.get("fs", panel.values.get("ss", (panel.line, "")))[0]

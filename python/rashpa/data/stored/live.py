@@ -251,7 +251,7 @@ class Live(Coming[LiveImage]):
                 time.sleep(_LOOK_S)
 
     def _raw(self, row: dict[str, Any]) -> NDArray[Any]:
-        """Read pixels, which may be written behind their row: the checksum shows it."""
+        """Read the pixels of a row. They may be written later than the row, which the checksum shows."""
         from rashpa import _native
 
         path = data_file(self.path, row["file"], "raw")

@@ -264,5 +264,5 @@ def _icrc(value: Any) -> int:
         return value
     data = _bytes("icrc.value", value)
     if len(data) != 4:
-        raise PacketError(f"packet: icrc.value is {value!r}; it must be the four bytes of the wire, like d96cfed1")
+        raise PacketError(f"packet: icrc.value is {value!r}; give the four bytes of the wire, such as d96cfed1")
     return int.from_bytes(data, "big")

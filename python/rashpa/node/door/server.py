@@ -43,7 +43,7 @@ class _TooLargeError(Exception):
 
 
 class NodeApp:
-    """Serves the endpoints of one node. Every request but that for /healthz must have the right to be answered."""
+    """Serves the endpoints of one node. Every request needs a valid token, except that for /healthz."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ struct alignas(kVectorBytes) Vector {
   T pixel[kPixels];
 };
 
-/// A thread makes some consecutive pixels of an image. `words`: a bit a pixel, 1 where it is bad; T: as large as a
+/// Each thread handles some consecutive pixels of an image. `words`: a bit a pixel, 1 where it is bad; T: as large as a
 /// pixel.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)

@@ -10,7 +10,7 @@ namespace rashpa::kernel::bitshuffle_lz4 {
 inline constexpr std::size_t kLastLiterals = 5;
 inline constexpr std::size_t kLastMatch = 12;
 inline constexpr std::size_t kLeastMatch = 4;
-/// A half of a token that says that bytes of the length follow.
+/// The value of a half of a token that means that more bytes of the length follow.
 inline constexpr std::size_t kLong = 15;
 
 /// One LZ4 block, in which each match repeats the byte before it. `out` has room for LZ4_compressBound(bytes). Returns

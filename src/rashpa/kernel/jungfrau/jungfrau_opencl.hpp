@@ -9,7 +9,7 @@
 
 namespace rashpa::kernel::jungfrau::opencl {
 
-/// `assembly`: of the images made, which is looked at here and not later; null: they keep their shape.
+/// `assembly`: that of the made images, which this function reads and does not keep; null: images keep their shape.
 std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Assembly* assembly, const Taps& taps,
                                                       const Setup& setup, const memory::opencl::Device& device);
 

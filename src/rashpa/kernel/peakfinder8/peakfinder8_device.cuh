@@ -177,7 +177,7 @@ __device__ inline double largest_of(const Room& room, std::uint32_t count) {
   return largest;
 }
 
-/// All lanes do the same sums, in the order of unit cpu. False: it is no peak.
+/// Returns false when it is no peak. All lanes compute the same sums, in the order of unit cpu.
 template <typename T>
 __device__ bool measure(const Known& known, const T* image, const RingLimit* limits, const DevicePanel& panel,
                         const Room& room, std::uint32_t count, Peak& peak) {

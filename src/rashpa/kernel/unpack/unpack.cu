@@ -85,7 +85,7 @@ __device__ __forceinline__ uint4 pixels_of(const std::uint32_t* words) {
   }
 }
 
-/// One pixel, of a counter or a gap.
+/// Makes one pixel, from a counter or for a gap.
 template <std::uint32_t n, typename T>
 __device__ __forceinline__ T pixel_at(const std::uint32_t* packed, const Plan& plan, std::uint32_t pixel) {
   const Source source = source_of(plan, pixel);

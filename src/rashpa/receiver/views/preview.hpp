@@ -53,8 +53,8 @@ class Previews {
  public:
   Previews(const sink::Output& output, std::uint32_t lost_per_image);
 
-  /// The distributor's thread: copies the last accepted image of the stack where somebody has asked and the room is
-  /// free. Never waits for readers.
+  /// Copies the last accepted image of the stack when a reader has asked for one and the copy's memory is free. The
+  /// distributor's thread calls it; it never waits for readers.
   void offer(const Stack& stack) {
     if (wanted_.load(std::memory_order_relaxed)) keep(stack);
   }

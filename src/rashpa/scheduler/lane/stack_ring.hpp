@@ -19,8 +19,8 @@ namespace rashpa::scheduler {
 /// owner's until it is released. Takes all memory in its constructor.
 class StackRing {
  public:
-  /// `config` outlives it; `guard` is set into all stacks. `compared`: CRC32Cs that were proven stay worth comparing,
-  /// since sources write into slots themselves. Throws ConfigError when slots and stack do not fit.
+  /// `config` outlives it; `guard` is set into all stacks. `compared`: proven CRC32Cs are compared again later, since
+  /// sources can still write into the slots. Throws ConfigError when slots and stack do not fit.
   StackRing(const LaneConfig& config, const SlotGuard& guard, bool compared);
 
   [[nodiscard]] Stack& of(std::uint64_t number) noexcept { return stacks_[number % stacks_.size()]; }

@@ -27,7 +27,7 @@ class Column {
   /// Writes what is buffered and sets the dataset's length. Throws FileError.
   void flush();
   [[nodiscard]] std::uint64_t size() const noexcept { return chunks_ * chunk_elements_ + filled_; }
-  /// The number of those values that have left this object's memory.
+  /// The number of values that were given to the file.
   [[nodiscard]] std::uint64_t stored() const noexcept { return chunks_ * chunk_elements_; }
   [[nodiscard]] hid_t dataset() const noexcept { return set_.get(); }
   [[nodiscard]] std::uint64_t bytes_stored() const noexcept { return bytes_stored_; }

@@ -107,7 +107,7 @@ def _check_fit(members: Sequence[Member]) -> None:
 
 
 def _is_of_images(group: Group, name: str, images: int) -> bool:
-    """Return True when the dataset is an array over the images of the first master alone, which readers would take for all."""
+    """Return True when the dataset is an array over the images of the first master alone. Readers would think that it covers all masters."""
     found = group.find(name)
     return name == _PIXELS or (isinstance(found, Array) and len(found.shape) > 2 and found.shape[0] == images)
 

@@ -13,10 +13,10 @@
 
 namespace rashpa::unit::cuda {
 
-/// Joins parts that lie on different CUDA devices by NCCL, on the first one that has some, which then writes the
-/// quantities into memory of the host. Where one device has all, it writes them at once. Where some have none, or NCCL
-/// has broken, parts are copied to the host and joined there; memory for that is taken when it is first needed. Parts
-/// that lie on the host, and those that are no plain sums, are joined there, too.
+/// Joins parts on different CUDA devices by NCCL, on the first device that has some. That device then writes the
+/// quantities into memory of the host. A device that has all parts writes them at once. The host joins copies of the
+/// parts when some devices have none, or when NCCL has failed; it takes memory for that at the first time. It also
+/// joins parts that lie on the host, and parts that are no plain sums.
 class NcclJoiner final : public Joiner {
  public:
   /// `facts`: the accumulated quantities, by accumulation. Tries everything once, so that nothing is set up later.
