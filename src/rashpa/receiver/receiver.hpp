@@ -86,8 +86,8 @@ class Receiver {
   /// The sources of the DTPs, in the same order. Throws ConfigError when the number differs.
   void arm(const std::vector<link::Endpoint>& sources);
   void start();
-  /// Lets no deadline of an image pass while `held`: its sources get the order to pause, one after the other. Any
-  /// thread; it ends with finish() at the latest.
+  /// Stops the deadlines of images while `held`, since the sources get the order to pause one after the other. finish()
+  /// ends it at the latest. Any thread.
   void hold_deadlines(bool held) noexcept;
   /// Gives step `step` of a buffer's pipeline the limits among `values`, which has all of its parameters. Returns the
   /// index of the first image that is decided by them; all before it are decided by those that were. Throws

@@ -52,7 +52,9 @@ def join(
     try:
         journal = find_journal(where)
         if not journal_lives(journal):
-            raise JournalError(f"{journal}: no manager is at it; the run has ended, or `rashpa attach` takes it over")
+            raise JournalError(
+                f"{journal}: no manager is at it; take the run over with `rashpa attach`, unless it has ended"
+            )
         answer = ask_to_join(journal, Joined(group, receiver), timeout)
     except JournalError as error:
         tell.refuse(str(error))

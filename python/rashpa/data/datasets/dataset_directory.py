@@ -149,8 +149,7 @@ class _File(BaseModel):
 
 
 class _Document(BaseModel):
-    """Declares the form of `dataset.json` (schema/dataset.md). The file may come from anywhere: every value has its type and bounds; unknown keys are passed
-    over."""
+    """Declares the form of `dataset.json` (schema/dataset.md). The file may come from anywhere: every value has its type and bounds; unknown keys are ignored."""
 
     model_config = ConfigDict(strict=True)
 

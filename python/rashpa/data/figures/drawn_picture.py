@@ -90,7 +90,7 @@ class Frame:
         return self.left + _within(column * self.zoom / self.step, self.width)
 
     def y(self, row: float) -> int:
-        """Return the picture's row of a detector's."""
+        """Return the row of the picture that shows a row of the detector."""
         return self.top + _within(row * self.zoom / self.step, self.height)
 
 

@@ -245,7 +245,7 @@ def trouble_with(unit: str, device: str) -> str:
 
 
 def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
-    """Return the worst verdict of all ways to carry a vector out."""
+    """Return the worst verdict on a vector, over all ways to run it."""
     declared = kernel_declarations()
     without = [step["name"] for step in vector.kernels if unit not in declared[step["name"]]["units"]]
     if without:

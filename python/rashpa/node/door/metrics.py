@@ -99,7 +99,7 @@ class NodeMetrics(Collector):
         self._registry.register(self)
 
     def describe(self) -> list[Metric]:
-        """Return nothing ahead of the first scrape."""
+        """Return no metrics: their names are not known before the first scrape."""
         return []
 
     def text(self) -> bytes:

@@ -22,7 +22,7 @@ def endpoint_of(end: _native.Endpoint) -> Endpoint:
 
 
 def placement_of(place: _native.Placement) -> telegram.Placement:
-    """Return the places of a DTP's images as telegrams have them."""
+    """Return the places of a DTP's images in the form of telegrams."""
     return telegram.Placement(
         pixels_offset=place.pixels_offset,
         slot_bytes=place.slot_bytes,

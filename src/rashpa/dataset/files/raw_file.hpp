@@ -10,8 +10,8 @@
 
 namespace rashpa::dataset {
 
-/// Describes how a file of raw frames is stored. automatic: by its name, `.npy`, `.npy.zst`, `.zst` (headerless inside),
-/// anything else headerless. zst: zstd of a headerless or a `.npy` file, which the `.npy` magic distinguishes.
+/// Describes how a file of raw frames is stored. automatic: by its name, `.npy`, `.npy.zst`, `.zst` (headerless
+/// inside), anything else headerless. zst: zstd of a headerless or a `.npy` file, which the `.npy` magic distinguishes.
 enum class RawFormat : std::uint8_t { automatic, bin, zst, npy };
 
 /// "auto", "bin", "zst" or "npy"; throws ConfigError for any other name.
@@ -40,7 +40,8 @@ struct RawPlan {
 RawPlan plan_raw(ByteStream& file, RawStorage::Content content, std::uint32_t header_bytes, ModuleShape& shape,
                  std::uint64_t most_bytes);
 
-/// Reads the frames of a file, opened anew, each to where `place` says. Throws FileError when it is not as planned.
+/// Reads the frames of a file that was opened anew, each into the memory that `place` returns. Throws FileError when
+/// the file differs from the plan.
 void read_raw(ByteStream& file, const RawPlan& plan,
               const std::function<std::span<std::byte>(std::uint64_t frame)>& place);
 

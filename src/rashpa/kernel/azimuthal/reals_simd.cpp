@@ -71,7 +71,7 @@ HWY_INLINE void put(double* bin, const double* value, float share) {
   hn::StoreU(hn::MulAdd(factors, hn::LoadU(d, value), hn::LoadU(d, bin)), d, bin);
 }
 
-/// Shares [first, last) of pixels of one block.
+/// Adds the shares [first, last) of pixels of one block.
 template <typename Index>
 void scatter_shares(const Prepared& prepared, const Index* HWY_RESTRICT bins, std::size_t first, std::size_t last,
                     const double* HWY_RESTRICT values, const Copies& copies) {

@@ -25,7 +25,7 @@ template <typename T>
 constexpr bool kNarrow = std::is_integral_v<T> && sizeof(T) <= 2;
 
 /// The sums of some values. Pixels of at most 16 bits and their squares are summed in integers of 64 bits, all others
-/// in float64. Both are exact for whole numbers. `Above`: values of at least 1 apart, too.
+/// in float64. Both are exact for whole numbers. `Above`: sums of the values of 1 or more are kept separately, too.
 template <typename T, bool Above>
 struct Sums {
   using Sum = std::conditional_t<kNarrow<T>, long long, double>;
@@ -236,7 +236,7 @@ struct SnrOnDevice {
   }
 };
 
-/// Eight pixels of an image from `first` on, and their rings; those behind the last pixel are in none.
+/// Eight pixels of an image from `first` on, and their rings. Pixels beyond the last one are in no ring.
 template <typename T>
 class EightOfRings {
  public:

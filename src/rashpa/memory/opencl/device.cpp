@@ -125,7 +125,7 @@ const DeviceInfo& device_of(std::string_view wanted) {
   const auto [end, problem] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
   if (problem == std::errc{} && end == wanted.data() + wanted.size()) {
     if (number < all.size()) return all[number];
-    throw ConfigError(fmt::format("unit: there is no OpenCL device {}; this machine has {}", number, devices_text()));
+    throw ConfigError(fmt::format("unit: there is no OpenCL device {}; choose one of {}", number, devices_text()));
   }
   const std::string part = lower(wanted);
   const DeviceInfo* found = nullptr;
@@ -141,7 +141,7 @@ const DeviceInfo& device_of(std::string_view wanted) {
   }
   if (found == nullptr) {
     throw ConfigError(
-        fmt::format("unit: no OpenCL device has '{}' in its name; this machine has {}", wanted, devices_text()));
+        fmt::format("unit: no OpenCL device has '{}' in its name; choose one of {}", wanted, devices_text()));
   }
   return *found;
 }

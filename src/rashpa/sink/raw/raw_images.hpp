@@ -17,7 +17,7 @@ class RawImages {
  public:
   /// `rows` outlives this object; it may come from anywhere, as the files may.
   RawImages(std::filesystem::path prefix, const FrameRows& rows);
-  /// The image of row `image` into `out`. False when it is not in its file as it was written.
+  /// Reads the image of row `image` into `out`. Returns false when the file does not hold it as it was written.
   [[nodiscard]] bool read(std::size_t image, std::span<std::byte> out);
   /// Returns true when the image of row `image` is in its file as it was written.
   [[nodiscard]] bool read(std::size_t image);

@@ -155,7 +155,7 @@ TEST(Stream2Begin, waits_once_and_not_for_consumers_that_leave) {
   EXPECT_EQ(result, ErrorReason::dropped);
 }
 
-/// Says of one image that it was written over.
+/// Reports one image as overwritten.
 struct OneGone final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index == 1; }
 };

@@ -185,9 +185,9 @@ TEST_F(OpenclUnit, a_device_is_chosen_by_number_or_by_a_part_of_its_name) {
   const Pipeline pipeline = vetoing().pipeline();
   const std::string known = memory::opencl::devices_text();
   EXPECT_EQ(refusal({.kind = Kind::opencl, .device = "1000"}, pipeline, ring.layout),
-            "unit: there is no OpenCL device 1000; this machine has " + known);
+            "unit: there is no OpenCL device 1000; choose one of " + known);
   EXPECT_EQ(refusal({.kind = Kind::opencl, .device = "no such device"}, pipeline, ring.layout),
-            "unit: no OpenCL device has 'no such device' in its name; this machine has " + known);
+            "unit: no OpenCL device has 'no such device' in its name; choose one of " + known);
   EXPECT_NE(refusal({.kind = Kind::opencl, .trigger = Trigger::graph}, pipeline, ring.layout).find("unit cuda"),
             std::string::npos);
 }

@@ -45,7 +45,7 @@ class FateLog final : public Fates {
   void line_arrives(std::uint32_t psn, std::uint64_t ordinal, bool first, bool last) noexcept;
   /// One of the image's line packets that arrived holds wrong bytes, and nothing finds it before the image's CRC32C.
   void spoil() noexcept { spoilt_ = true; }
-  /// All line packets of image `index` (there were `packets`) have left or are lost; its event comes next.
+  /// Ends the lines of image `index`: its `packets` packets have left or are lost, and its event comes next.
   void lines_end(std::uint64_t index, std::uint64_t packets) noexcept;
   /// The event of the image named to lines_end() or of the one before reaches the wire intact.
   void event_arrives(std::uint32_t psn, std::uint64_t index) noexcept;
