@@ -74,7 +74,7 @@ class PeakFinder final : public Step, public Tabling {
   explicit PeakFinder(const Config& config) : config_(config) {
     sigma_clip::check(config, kOwner);
     if (config.connected > config.patch * config.patch) {
-      throw ConfigError(fmt::format("{}: connected: {0} pixels do not fit the square of patch {1}; give {2} or fewer",
+      throw ConfigError(fmt::format("{}: connected: {} pixels do not fit the square of patch {}; give {} or fewer",
                                     kOwner, config.connected, config.patch, config.patch * config.patch));
     }
   }
