@@ -71,8 +71,7 @@ ParameterValue checked(std::string_view owner, const Parameter& parameter, const
     found = static_cast<double>(std::get<std::int64_t>(value));
   }
   if (!fits(parameter, found)) {
-    throw ConfigError(
-        fmt::format("{0}: {1}: {2} is not {3}; give {3}", owner, parameter.name, text_of(value), wanted(parameter)));
+    throw ConfigError(fmt::format("{}: {}: {} is not {}", owner, parameter.name, text_of(value), wanted(parameter)));
   }
   return found;
 }

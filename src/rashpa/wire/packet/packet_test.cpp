@@ -186,10 +186,10 @@ TEST(Packet, errors_name_what_is_wrong) {
             "packet: the RETH needs 16 bytes from offset 12, and 8 are there; give the whole packet");
   Packet packet = small_packet();
   packet.reth.reset();
-  EXPECT_EQ(message([&] { encode(packet); }), "packet: UC_RDMA_WRITE_ONLY needs a RETH");
+  EXPECT_EQ(message([&] { encode(packet); }), "packet: UC_RDMA_WRITE_ONLY needs a RETH; add it");
   packet = small_packet();
   packet.immediate = 1;
-  EXPECT_EQ(message([&] { encode(packet); }), "packet: UC_RDMA_WRITE_ONLY has no ImmDt");
+  EXPECT_EQ(message([&] { encode(packet); }), "packet: UC_RDMA_WRITE_ONLY has no ImmDt; leave it out");
   packet = small_packet();
   packet.bth.psn = 1 << 24;
   EXPECT_THAT(message([&] { encode(packet); }), ::testing::HasSubstr("bth.psn"));
