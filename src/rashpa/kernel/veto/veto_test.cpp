@@ -72,7 +72,7 @@ TEST(Veto, rules_are_read_as_the_table_of_cases_says) {
     ++cases;
   }
   EXPECT_GT(cases, 50U);
-  EXPECT_THAT(said(std::string(1001, '('), {}), testing::HasSubstr("1001 characters, 1000 at most"));
+  EXPECT_THAT(said(std::string(1001, '('), {}), testing::HasSubstr("it has 1001 characters; write 1000 or fewer"));
 }
 
 TEST(Veto, no_rule_needs_more_than_its_stack) {
