@@ -24,7 +24,7 @@ _STATES = {
 
 class ScriptedClient(NodeClient):
     """Obeys every order but those in `fails`, by name. `status_now`: its next status; `orders`: names of its orders, GetStatus aside; `configured`: its
-    answer to Configure and Join; `hear`: is told every order. `asked_units`: of each question for its
+    answer to Configure and Join; `hear`: is called with every order. `asked_units`: of each question for its
     capabilities. `tables`: by their names and those of buffers or DTPs; `said`: the entries of its log;
     `views`: images by buffer and kind; `viewed`: questions for these. An error in `fails` under the name of a table, under `log` or under a kind of image is
     its answer to that question."""

@@ -86,8 +86,8 @@ class Assembly {
   /// The words and flags of a packet's header about an image, of a sender without records; the first ones of each
   /// image count.
   void describe(std::uint64_t index, const FrameRecord::Words& words, std::uint32_t flags) noexcept;
-  /// An event with the record that was written to the skip record's place: images up to the one that it names are not
-  /// waited for. Says whether it was one.
+  /// Takes an event with the record in the skip record's place: nobody waits for images up to the one that it names.
+  /// Returns true when it was such an event.
   bool put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept;
   /// The events of all images < `end` have been put, no other comes: known to links that keep them in order. Without
   /// credits, an image whose event had no record left was overwritten.

@@ -64,7 +64,7 @@ class Pipelines {
       all.tables.back().insert(all.tables.back().end(), table.values, table.values + values);
     }
   }
-  /// `dark_every`: so many images after a dark one comes the next; 0: none is. `cells`: storage cells of images, in
+  /// `dark_every`: distance from one dark image to the next; 0: no image is dark. `cells`: storage cells of images, in
   /// turn; none: all are of cell 0.
   static Outcome run(const Choice& choice, const Pipeline& pipeline, const kernel::jungfrau::Config& calibration,
                      std::uint32_t dark_every = 0, const std::vector<std::uint32_t>& cells = {}) {
