@@ -28,9 +28,9 @@ struct Endpoint {
 /// on both sides.
 enum class Transport : std::uint8_t { uc, rc, ud };
 
-/// Describes how a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one packet.
-/// `first_middle_last`: long messages are cut at the path MTU, as an RNIC does; one lost packet costs the rest of its
-/// message.
+/// Describes how a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one
+/// packet. `first_middle_last`: long messages are cut at the path MTU, as an RNIC does; one lost packet costs the rest
+/// of its message.
 enum class Packetisation : std::uint8_t { only, first_middle_last };
 
 /// `credits`: the receiver grants image slots and, where it can, acknowledges bytes. `paced`: nothing comes back, the

@@ -18,8 +18,8 @@ inline constexpr int kMostMessages = 64;
 /// The most subscriptions of all consumers together; a listener to one buffer needs one.
 inline constexpr std::uint64_t kMostSubscriptions = 4096;
 
-/// Describes where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many are
-/// there as may be, nobody else is let in: the system does not hear them, and they try again. One thread.
+/// Describes where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many
+/// are there as may be, nobody else is let in: the system does not hear them, and they try again. One thread.
 class Entrance {
  public:
   enum class Event : std::uint8_t { came, failed, went };  ///< a handshake succeeded or failed; a connection ended

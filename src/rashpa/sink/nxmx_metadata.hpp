@@ -17,8 +17,8 @@ class Parameters;
 
 namespace rashpa::sink {
 
-/// Describes where one detector module, or a panel of it, lies in the assembled image, in pixels; and in the laboratory, in
-/// m. Axes are those of NeXus (McStas): z along the beam from the detector's distance on, y up.
+/// Describes where one detector module, or a panel of it, lies in the assembled image, in pixels; and in the
+/// laboratory, in m. Axes are those of NeXus (McStas): z along the beam from the detector's distance on, y up.
 struct NxmxModule {
   std::string name;
   std::uint32_t x = 0;
@@ -30,7 +30,8 @@ struct NxmxModule {
   std::array<double, 3> slow{};    ///< step to the next row
 };
 
-/// Describes where one DTP's region lies in the assembled image, in pixels: gives the lost lines of the tables their place.
+/// Describes where one DTP's region lies in the assembled image, in pixels: gives the lost lines of the tables their
+/// place.
 struct NxmxDtp {
   std::uint32_t id = 0;
   std::uint32_t module = 0;

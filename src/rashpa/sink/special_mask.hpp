@@ -10,8 +10,8 @@
 
 namespace rashpa::sink {
 
-/// Describes which pixels of a buffer are gaps, dead, noisy, as the detector's special values say: found once, in the first
-/// complete image. All memory is taken in the constructor.
+/// Describes which pixels of a buffer are gaps, dead, noisy, as the detector's special values say: found once, in the
+/// first complete image. All memory is taken in the constructor.
 class SpecialMask {
  public:
   SpecialMask(PixelType type, std::vector<SpecialValue> special, std::size_t pixels);

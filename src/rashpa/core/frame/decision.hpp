@@ -13,8 +13,9 @@ enum class Decision : std::uint8_t {
   errored = 3,   ///< it should have, but could not be: ErrorReason
 };
 
-/// Gives the reason why an image is not kept: its number among the reasons of the pipeline (VetoReasons in core/frame/results.hpp).
-/// dark and partial are the unit's own; the others are named by the verdicts of the pipeline's steps.
+/// Gives the reason why an image is not kept: its number among the reasons of the pipeline (VetoReasons in
+/// core/frame/results.hpp). dark and partial are the unit's own; the others are named by the verdicts of the pipeline's
+/// steps.
 enum class VetoReason : std::uint8_t {
   none = 0,
   too_few = 1,  ///< numbers that files have had from the beginning; the name is all that they say

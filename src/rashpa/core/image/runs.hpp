@@ -7,8 +7,8 @@
 
 namespace rashpa {
 
-/// Describes how the lines of an image become runs that are contiguous at both ends. Makers of descriptors, in software or
-/// in a card's table, makes them by this.
+/// Describes how the lines of an image become runs that are contiguous at both ends. Makers of descriptors, in software
+/// or in a card's table, makes them by this.
 struct Runs {
   std::uint32_t lines_per_run = 1;  ///< merged lines; the last run of an image may have fewer
   std::uint32_t piece = 0;          ///< bytes of a piece of a line that does not fit a message; 0: lines fit

@@ -23,8 +23,8 @@ std::shared_ptr<const Step> step_of(const Config& config);
 /// Entries that there is room for in an image of `pixels` pixels: at least 1.
 std::size_t capacity_of(const Config& config, std::size_t pixels) noexcept;
 
-/// Describes where the entries go. The fast kernels write up to kSlack entries behind the last one: give room for capacity +
-/// kSlack.
+/// Describes where the entries go. The fast kernels write up to kSlack entries behind the last one: give room for
+/// capacity + kSlack.
 struct Entries {
   std::uint32_t* index = nullptr;  ///< row · width + column, ascending
   void* value = nullptr;           ///< of the pixels' type

@@ -16,9 +16,9 @@ namespace rashpa::kernel::jungfrau::cuda {
 inline constexpr std::uint32_t kThreadPixels = 8;
 inline constexpr std::uint32_t kWarpPixels = 32 * kThreadPixels;
 
-/// Describes where the eight pixels of a thread are: two runs of four. Photons: one behind the other, so that raw words and
-/// photons move as 16 bytes. keV: 128 pixels apart, so that the 16 bytes of four values lie beside those of the next
-/// thread.
+/// Describes where the eight pixels of a thread are: two runs of four. Photons: one behind the other, so that raw words
+/// and photons move as 16 bytes. keV: 128 pixels apart, so that the 16 bytes of four values lie beside those of the
+/// next thread.
 struct Place {
   std::uint32_t first;
   std::uint32_t second;

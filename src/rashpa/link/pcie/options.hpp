@@ -11,7 +11,8 @@ class Parameters;
 
 namespace rashpa::link::pcie {
 
-/// Describes which engine moves the bytes of a sender. `cpu`: the DTP's own thread. `cuda`: a GPU that holds the frames.
+/// Describes which engine moves the bytes of a sender. `cpu`: the DTP's own thread. `cuda`: a GPU that holds the
+/// frames.
 enum class EngineKind : std::uint8_t { cpu, cuda };
 
 /// The chosen options of this link.

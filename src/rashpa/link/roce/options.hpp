@@ -23,8 +23,8 @@ enum class IcrcMode : std::uint8_t { full, modulo_id, off };
 
 using wire::Framing;
 
-/// Describes how packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation` and
-/// `framing`.
+/// Describes how packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation`
+/// and `framing`.
 struct Options {
   Transport transport = Transport::uc;
   std::uint32_t pmtu = 4096;  ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet, with ud the line header included

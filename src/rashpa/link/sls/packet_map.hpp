@@ -10,8 +10,8 @@
 
 namespace rashpa::link::sls {
 
-/// Describes how a port's image is cut into the regions of DTPs: tiles of one size, row by row. One tile is the whole port;
-/// tiles of a chip each have gaps between them in the assembled image.
+/// Describes how a port's image is cut into the regions of DTPs: tiles of one size, row by row. One tile is the whole
+/// port; tiles of a chip each have gaps between them in the assembled image.
 struct Tiles {
   std::uint32_t line_bytes = 0;
   std::uint32_t lines = 0;

@@ -8,8 +8,9 @@
 
 namespace rashpa::receiver {
 
-/// Describes where everything lies in the memory that a receiver registers: for every buffer its ring of image slots, then a
-/// record ring for each of its DTPs, in one block; or the images in memory of a device, and the records in the block.
+/// Describes where everything lies in the memory that a receiver registers: for every buffer its ring of image slots,
+/// then a record ring for each of its DTPs, in one block; or the images in memory of a device, and the records in the
+/// block.
 struct MemoryLayout {
   struct Ring {
     std::uint64_t pixels_offset = 0;

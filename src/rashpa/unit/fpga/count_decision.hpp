@@ -7,8 +7,8 @@
 
 namespace rashpa::unit::fpga {
 
-/// The decision on images by the counts that a card has made from them: of the steps behind the conversion, the one that
-/// counts on its way and the one that lists marked pixels. Knows no card.
+/// The decision on images by the counts that a card has made from them: of the steps behind the conversion, the one
+/// that counts on its way and the one that lists marked pixels. Knows no card.
 class CountDecision {
  public:
   /// `steps` outlives it: checked, a conversion first.

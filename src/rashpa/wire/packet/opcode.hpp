@@ -4,7 +4,8 @@
 
 namespace rashpa::wire {
 
-/// Describes which extended headers follow the BTH, in this order: DETH, RETH or AtomicETH, AETH, AtomicAckETH, ImmDt, IETH.
+/// Describes which extended headers follow the BTH, in this order: DETH, RETH or AtomicETH, AETH, AtomicAckETH, ImmDt,
+/// IETH.
 struct OpcodeHeaders {
   bool known = false;
   bool deth = false;

@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kUserMasked = 1U << 8U;   ///< NXmx pixel_mask: m
 inline constexpr std::uint32_t kVirtual = 1U << 31U;     ///< NXmx pixel_mask: its value is a share of another pixel's
 inline constexpr std::uint32_t kGapBetweenModules = 1U;  ///< NXmx pixel_mask: no pixel is here
 
-/// Describes where every pixel of the image seen lies in the assembled one. A module keeps the place of its first pixel; the
-/// run file's geometry places the modules right of and below it. Does not change; any thread.
+/// Describes where every pixel of the image seen lies in the assembled one. A module keeps the place of its first
+/// pixel; the run file's geometry places the modules right of and below it. Does not change; any thread.
 class Assembly final : public Reshape {
  public:
   /// Some pixels of a row that belong to one chip.

@@ -11,8 +11,8 @@
 
 namespace rashpa::link::roce {
 
-/// Describes where one receiver thread's packets come in and its answers go out; the options choose the kind of sockets,
-/// here and nowhere else. Not movable: the intake points into it.
+/// Describes where one receiver thread's packets come in and its answers go out; the options choose the kind of
+/// sockets, here and nowhere else. Not movable: the intake points into it.
 class ReceiverSocket {
  public:
   /// `share`: the thread's queue pairs. Throws ConfigError or ResourceError.
