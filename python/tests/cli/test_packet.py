@@ -74,7 +74,10 @@ def test_encode_gives_back_what_decode_was_given(how: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["decode", "--layer", "udp", WRITE[84:98]], "the BTH needs 12 bytes from offset 0, and 7 are there; give the whole packet"),
+        (
+            ["decode", "--layer", "udp", WRITE[84:98]],
+            "the BTH needs 12 bytes from offset 0, and 7 are there; give the whole packet",
+        ),
         (["decode", "zz"], "'z' after 0 digits is not a hexadecimal digit"),
         (["decode", "--src", "192.168.0.1", WRITE], "--src and --dst belong together"),
         (["decode", "--layer", "udp", "--src", "a", "--dst", "b", WRITE[84:]], "a is not an IP address"),

@@ -163,7 +163,9 @@ def test_any_bytes_are_an_error_or_come_back() -> None:
 
 
 def test_a_short_header_says_what_it_needs_and_where() -> None:
-    with pytest.raises(PacketError, match="the BTH needs 12 bytes from offset 0, and 7 are there; give the whole packet"):
+    with pytest.raises(
+        PacketError, match="the BTH needs 12 bytes from offset 0, and 7 are there; give the whole packet"
+    ):
         decode(bytes.fromhex(WRITE)[ETHERNET + IPV4 + UDP :][:7], "udp_payload")
 
 

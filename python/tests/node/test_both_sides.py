@@ -135,7 +135,9 @@ def test_a_new_key_of_a_sink_is_in_schema_telegram_and_native_call_by_being_in_i
 
 
 def test_a_key_that_the_native_side_does_not_have_is_said_and_not_ignored() -> None:
-    with pytest.raises(native.ConfigError, match="sink memory: tries: there is no such parameter; choose one of capacity"):
+    with pytest.raises(
+        native.ConfigError, match="sink memory: tries: there is no such parameter; choose one of capacity"
+    ):
         native.SinkConfig("memory", {"tries": 5})
     with pytest.raises(native.ConfigError, match="link pcie: tries: there is no such parameter; choose one of verify"):
         native.LinkOptions("pcie", {"tries": 5})

@@ -227,4 +227,6 @@ def _refuse_constant(column: Column, sign: str, number: float, text: str) -> Non
         known = (sign == "<=") if most <= number else (sign == ">") if least > number else None
     if known is not None:
         what = "true" if known else "false"
-        _fail(f'"{text}" is always {what}: {column.name} is {column.type}, {least} to {most}; compare it with a value in this range')
+        _fail(
+            f'"{text}" is always {what}: {column.name} is {column.type}, {least} to {most}; compare it with a value in this range'
+        )

@@ -195,7 +195,9 @@ def _values(what: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> di
     values = dict(known)
     for name, value in given.items():
         if name not in known:
-            raise PythonKernelError(f"{what}: {name}: there is no such parameter; choose one of {', '.join(known) or 'none'}")
+            raise PythonKernelError(
+                f"{what}: {name}: there is no such parameter; choose one of {', '.join(known) or 'none'}"
+            )
         wanted = type(known[name])
         fits = type(value) is wanted or (wanted is float and type(value) is int)
         if not fits:
