@@ -91,6 +91,8 @@ def test_a_run_file_with_rules_is_checked_by_key(tmp_path: Path) -> None:
     assert 'keep: "masked_in_total > -1" is always true: masked_in_total is uint32, 0 to 4294967295' in refusal(
         tmp_path, keep="masked_in_total > -1"
     )
-    assert "run.toml:20: buffer[0].kernel[1].reason: a small letter" in refusal(tmp_path, reason="No Hit")
+    assert "run.toml:20: buffer[0].kernel[1].reason: the name is not allowed; give a small letter" in refusal(
+        tmp_path, reason="No Hit"
+    )
     assert not refusal(tmp_path, unit="cuda")
     assert not refusal(tmp_path, unit="opencl")
