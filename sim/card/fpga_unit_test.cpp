@@ -50,7 +50,7 @@ TEST(FpgaUnitTest, stacks_for_which_the_card_has_no_room_are_refused) {
     const Bench bench(contestant(unit), vetoing(), 65);
     FAIL() << "taken";
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("takes 64"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("use the 64 of the card or fewer"));
   }
 }
 

@@ -86,8 +86,8 @@ std::vector<const ParameterValue*> arrange(std::string_view owner, const std::ve
       std::vector<std::string> known;
       known.reserve(declared.size());
       for (const Parameter& parameter : declared) known.push_back(parameter.name);
-      throw ConfigError(
-          fmt::format("{}: {}: there is no such parameter; choose one of {}", owner, named.name, list_of(known)));
+      const std::string advice = known.empty() ? "leave it out" : "choose one of " + list_of(known);
+      throw ConfigError(fmt::format("{}: {}: there is no such parameter; {}", owner, named.name, advice));
     }
     const ParameterValue*& place = given[static_cast<std::size_t>(found - declared.begin())];
     if (place != nullptr) throw ConfigError(fmt::format("{}: {}: it is given twice; give it once", owner, named.name));

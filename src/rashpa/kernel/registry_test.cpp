@@ -55,7 +55,7 @@ TEST(Registry, parameters_are_read_by_name_and_refused_by_name) {
   EXPECT_EQ(refusal("csr", {{"capacity", 0.5}}), "accepted");
   EXPECT_THAT(refusal("csr", {{"capacity", 1.5}}), HasSubstr("kernel csr: capacity: 1.5 is not"));
   EXPECT_THAT(refusal("bragg_count", {{"threshold", std::int64_t{1}}}),
-              HasSubstr("kernel bragg_count: min_pixels: is needed"));
+              HasSubstr("kernel bragg_count: min_pixels: it is needed and not there; give it"));
   EXPECT_THAT(
       refusal("bragg_count",
               {{"threshold", std::int64_t{1}}, {"min_pixels", std::int64_t{4}}, {"max_pixels", std::int64_t{3}}}),

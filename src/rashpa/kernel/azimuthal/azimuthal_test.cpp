@@ -403,7 +403,7 @@ TEST(Azimuthal, what_makes_no_sense_is_refused_by_pixel) {
   };
   EXPECT_EQ(refusal([](Config&) {}), "");
   EXPECT_EQ(refusal([](Config& c) { c.bins[13] = 3; }),
-            "kernel azimuthal: bins: the pixel in row 1, column 3 is in bin 3 of 3");
+            "kernel azimuthal: bins: the pixel in row 1, column 3 is in bin 3 of 3; give the number of a bin");
   EXPECT_EQ(refusal([](Config& c) { c.norm[21] = NAN; }),
             "kernel azimuthal: norm: the pixel in row 2, column 1 is nan, which is not above 0; give a weight above 0");
   EXPECT_EQ(refusal([](Config& c) { c.dark[15] = INFINITY; }),
@@ -417,7 +417,8 @@ TEST(Azimuthal, what_makes_no_sense_is_refused_by_pixel) {
               c = split(c);
               c.share_ends[12] = 5000;
             }),
-            "kernel azimuthal: share_ends: the pixel in row 1, column 2 has shares from 15 to 5000 of 63");
+            "kernel azimuthal: share_ends: the pixel in row 1, column 2 has shares from 15 to 5000 of 63; give "
+            "ends that rise");
   EXPECT_NE(refusal([](Config& c) {
               c = split(c);
               c.shares.pop_back();

@@ -48,7 +48,7 @@ TEST(Given, what_does_not_fit_is_refused_by_name) {
   EXPECT_EQ(refusal(arrays), "kernel test: array bins: it is needed and not there; give it");
   arrays = good();
   arrays["bins"] = GivenArray::of<float>({1, 2}, {1, 2});
-  EXPECT_EQ(refusal(arrays), "kernel test: array bins: is float32; uint16 is needed");
+  EXPECT_EQ(refusal(arrays), "kernel test: array bins: it is of float32; convert it to uint16");
   arrays = good();
   arrays["bins"] = GivenArray::of<std::uint16_t>({1, 2});
   EXPECT_EQ(refusal(arrays), "kernel test: array bins: it has 1 dimensions; give 2");

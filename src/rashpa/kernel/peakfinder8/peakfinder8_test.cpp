@@ -440,7 +440,8 @@ TEST(PeakFinder8, what_finds_nothing_is_refused) {
   EXPECT_THAT(refusal({.min_radius = 5, .max_radius = 4}), testing::HasSubstr("max_radius: 4 is below min_radius 5"));
   EXPECT_THAT(refusal({.min_radius = 500}), testing::HasSubstr("no pixel of the image is that far"));
   EXPECT_THAT(refusal({.beam_x = 90'000}), testing::HasSubstr("pixels from the beam"));
-  EXPECT_THAT(refusal({.panel_width = 132}), testing::HasSubstr("panel_width, panel_height: 132 × 0"));
+  EXPECT_THAT(refusal({.panel_width = 132}),
+              testing::HasSubstr("panel_width, panel_height: a panel of 132 × 0 pixels"));
 }
 
 }  // namespace

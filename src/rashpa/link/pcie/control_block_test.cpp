@@ -59,10 +59,10 @@ TEST_F(ControlBlockTest, what_is_no_receivers_block_is_refused_with_the_reason) 
   says([](Header& h) { h.version = kVersion + 1; }, "version 5");
   says([](Header& h) { h.key ^= 1; }, "wrong key");
   says([](Header& h) { h.dtps = 0; }, "0 DTPs");
-  says([](Header& h) { h.dtps = 0xFFFFFFFF; }, "cannot be");
-  says([](Header& h) { h.dtps = 200; }, "cannot be");
-  says([](Header& h) { h.threads = 0; }, "cannot be");
-  says([](Header& h) { h.threads = 4; }, "cannot be");
+  says([](Header& h) { h.dtps = 0xFFFFFFFF; }, "which is not possible");
+  says([](Header& h) { h.dtps = 200; }, "which is not possible");
+  says([](Header& h) { h.threads = 0; }, "which is not possible");
+  says([](Header& h) { h.threads = 4; }, "which is not possible");
   says([](Header& h) { h.region_bytes = 0; }, "0 bytes of RASHPA buffer");
   says([](Header& h) { h.region_bytes = ~std::uint64_t{0}; }, "and there are");
   says([](Header& h) { h.region_file = 999'999; }, "run its owner");

@@ -37,7 +37,8 @@ TEST(NamedSink, what_is_wrong_is_said_with_sink_and_key) {
   EXPECT_EQ(refusal("memory", {{"capacity", true}}),
             "sink memory: capacity: true is not an integer from 1 up to 1048576");
   EXPECT_EQ(refusal("hdf5", {}), "sink hdf5: prefix: it is needed and not there; give it");
-  EXPECT_THAT(refusal("null", {{"speed", 1.0}}), HasSubstr("sink null: speed: no such parameter"));
+  EXPECT_THAT(refusal("null", {{"speed", 1.0}}),
+              HasSubstr("sink null: speed: there is no such parameter; leave it out"));
   EXPECT_THAT(refusal("tape", {}), HasSubstr("hdf5, raw, memory, null"));
 }
 

@@ -214,7 +214,7 @@ TEST_P(UnitContract, limits_that_do_not_fit_are_refused_and_change_nothing) {
     }
     return "none";
   };
-  EXPECT_EQ(refusal(2, bragg_count::Config{10, 1, 2}), "unit: there is no step 2; the pipeline has 2");
+  EXPECT_EQ(refusal(2, bragg_count::Config{10, 1, 2}), "unit: there is no step 2; give one below 2");
   EXPECT_EQ(refusal(1, totals::Config{}),
             "unit: step 1 is bragg_count, and gets limits from total_counts; name the same kernel and reason");
   EXPECT_EQ(refusal(1, bragg_count::Config{11, 1, 2}),

@@ -265,7 +265,7 @@ TEST(SlsLink, set_ups_that_cannot_be_are_refused) {
   refused("beyond port 65535", [&] { receiver(65535, 1); });
   place.dtps[1].placement.lines = 256;
   refused("one buffer takes all of it", [&] { receiver(0, 1); });
-  refused("no whole number of ports", [&] {
+  refused("is no whole port", [&] {
     SenderConfig config;
     config.destination = {.address = "127.0.0.1", .port = 9};
     config.payload_bytes = 17;
