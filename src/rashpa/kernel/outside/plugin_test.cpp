@@ -248,7 +248,7 @@ TEST(Plugin, what_it_declares_is_checked_before_it_is_used) {
       {"makes_nothing", "it makes nothing"},
       {"integer_profile", "array square of its profile is not float64"},
       {"no_axis", "its profile needs one axis or two"},
-      {"three_axes", "its profile needs one axis or two"},
+      {"three_axes", "its profile has no axis, or more than two; declare one or two"},
       {"axis_is_array", "an array and an axis are both called count"},
       {"old_name", "csr is the name of a kernel of this program"}};
   for (const auto& [how, why] : cases) {
