@@ -337,8 +337,8 @@ def _defaults() -> dict[str, Any]:
 
 
 def test_every_kernel_with_inputs_has_a_maker() -> None:
-    for name, declared in kernel_declarations().items():
-        assert bool(declared["inputs"]) == (name in MAKERS), name
+    with_inputs = {name for name, declared in kernel_declarations().items() if declared["inputs"]}
+    assert with_inputs - {"jungfrau"} == set(MAKERS), "the calibration names the cells of jungfrau"
 
 
 def _wrong(tmp_path: Path, what: str) -> dict[str, Any]:

@@ -267,7 +267,10 @@ def test_what_is_not_given_is_the_whole_circle(tmp_path: Path, splitting: str) -
         ({"azimuth_min": -180, "azimuth_max": 360}, "azimuth_max: 360 is 540 degrees above azimuth_min"),
         ({"radial_min": 5, "radial_max": 5}, "radial_max: 5.0 is not above radial_min"),
         ({"radial_min": 5}, "radial_max: 0.0 is not above radial_min"),
-        ({"radial_min": 500, "radial_max": 600}, "radial_min: no pixel of .* its radius is .* r_mm"),
+        (
+            {"radial_min": 500, "radial_max": 600},
+            "radial_min: no pixel of .* lies in the ranges; choose one in .* r_mm",
+        ),
     ],
 )
 @pytest.mark.parametrize("splitting", ["no", "bbox", "full"])

@@ -118,7 +118,7 @@ def test_who_does_not_fit_does_not_join_and_nothing_has_changed(tmp_path: Path) 
     first, second = order.dtps
     for wrong, said in (
         (replace(order, group="form"), "no group form"),
-        (replace(order, member=replace(order.member, name="a")), "a is a member"),
+        (replace(order, member=replace(order.member, name="a")), "a is already a member"),
         (replace(order, member=replace(order.member, stack=3)), "stacks of 3"),
         (replace(order, member=replace(order.member, dtps=(4, 7))), "no DTP 7"),
         (replace(order, member=replace(order.member, dtps=(4,))), "with 2 DTPs, and 1 are named"),

@@ -118,5 +118,5 @@ def test_what_is_not_in_the_image_is_refused_by_the_native_side_too() -> None:
     for corners, step in (((0, 0, 6, 4), 1), ((2, 0, 2, 4), 1), ((0, 0, 5, 5), 1), ((0, 0, 5, 4), 0)):
         with pytest.raises(_native.ConfigError, match="no part of 5 × 4"):
             _native.view_of(pixels, corners, step, False)
-    with pytest.raises(_native.ConfigError, match="gaps of 2 × 2"):
+    with pytest.raises(_native.ConfigError, match="gaps have 2 × 2 pixels"):
         _native.view_of(pixels, (0, 0, 5, 4), 1, False, (), np.zeros((2, 2), np.bool_))

@@ -94,7 +94,8 @@ def test_a_run_on_a_full_disk_is_red_and_says_what_and_where(tmp_path: Path, sma
     assert first is not None
     assert first.reason == "storage"
     assert f"buffer full: {books.errored} of 400 images errored ({books.errored} storage)" in outcome.reasons[0]
-    assert f"image {first.index} (frame {first.frame}), storage: frame {first.frame}:" in outcome.reasons[0]
+    assert f"image {first.index} (frame {first.frame}), storage: {small_disk}" in outcome.reasons[0]
+    assert f"frame {first.frame}: " in outcome.reasons[0]
     assert "No space left" in outcome.reasons[0]
 
     as_json, as_html = write_report(outcome, tmp_path, tmp_path / "run.toml")

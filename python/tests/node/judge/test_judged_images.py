@@ -112,7 +112,7 @@ def test_a_packet_that_breaks_a_rule_is_named(
         ({"index": 1}, "index 1 in the record; 0"),
         ({"payload_bytes": 255}, "payload_bytes 255 in the record; 256"),
         ({"run": 4}, "run 4 in the record; 3"),
-        ({"flags": 0x10}, "flags 0x10; bits 0 … 3 alone"),
+        ({"flags": 0x10}, "flags 0x10; bits 0 … 3 and 8 … 11 alone"),
     ],
 )
 def test_a_wrong_record_is_named_and_ends_its_image(wrong: dict[str, int], says: str) -> None:
