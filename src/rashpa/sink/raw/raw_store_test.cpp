@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,6 +15,7 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/sink/factory.hpp"
@@ -336,6 +338,52 @@ TEST_F(RawStore, an_image_that_has_changed_is_lost_and_not_converted) {
   const Converted done = convert_to("converted");
   EXPECT_EQ(done.lost, 1U + 8U);
   expect_images("converted", accepted(20, {2, 10, 11, 12, 13, 14, 15, 16, 18}));
+}
+
+struct NoneGone final : SlotGuard {
+  [[nodiscard]] bool overwritten(const StackImage&) const noexcept override { return false; }
+};
+
+TEST_F(RawStore, the_checksum_is_that_of_what_was_stored_while_others_change_the_slot) {
+  constexpr std::uint64_t kImages = 2000;
+  Hdf5Config wanted = config(kImages);
+  wanted.images_per_file = kImages;
+  const memory::Buffer slot(image_bytes(), memory::MemoryKind::pageable);
+  const NoneGone guard;
+  std::atomic<bool> over = false;
+  {
+    Hdf5Sink sink(wanted);
+    std::thread other([&] {  // writes a pixel, and soon after what was there before
+      std::atomic_ref<std::byte> pixel(slot.data()[100]);
+      while (!over.load(std::memory_order_relaxed)) {
+        pixel.store(~pixel.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      }
+    });
+    PayloadSum sum{.pitch = image_bytes() / 64,
+                   .line_bytes = static_cast<std::uint32_t>(image_bytes() / 64),
+                   .lines = 64,
+                   .crc32c = crc32c({slot.data(), image_bytes()}),
+                   .known = true,
+                   .compared = true};
+    for (std::uint64_t n = 0; n < kImages; ++n) {
+      Stack stack;
+      stack.number = n;
+      stack.count = 1;
+      stack.guard = &guard;
+      stack.images.push_back(image(0));
+      StackImage& one = stack.images.front();
+      one.index = one.frame_number = n;
+      one.raw = slot.data();
+      one.sums = {&sum, 1};
+      put_and_mark(sink, stack);
+      count(one);
+    }
+    over = true;
+    other.join();
+    close(sink);
+  }
+  EXPECT_EQ(books_.written + books_.errored, kImages);
+  EXPECT_EQ(convert_to("converted").lost, 0U) << "stored, and refused by who reads it";
 }
 
 TEST_F(RawStore, bytes_that_a_conversion_has_lost_with_the_power_are_found_when_it_is_repaired) {
