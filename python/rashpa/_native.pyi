@@ -298,9 +298,7 @@ class Emulator:
     def resume(self, rate_hz: float = 0.0) -> None: ...  # with another rate than before; 0: the same
     def trigger(self, frames: int) -> None: ...  # lets so many more frames be taken; StateError while it is busy
     def begun(self) -> int: ...  # while paused: frames up to the latest that a DTP has begun
-    def end_at(
-        self, frames: int
-    ) -> None: ...  # a paused run ends after `frames` frames: it goes on until there
+    def end_at(self, frames: int) -> None: ...  # a paused run ends after `frames` frames: it goes on until there
     def stop(self) -> None: ...  # bounded; idempotent
     def wait(self, timeout_s: float) -> bool: ...  # True when all DTPs are done
     def status(self) -> EmulatorStatus: ...

@@ -353,18 +353,14 @@ TEST_F(RawStore, the_checksum_is_that_of_what_was_stored_while_others_change_the
   std::atomic<bool> over = false;
   {
     Hdf5Sink sink(wanted);
-    std::thread other([&] {  // writes a pixel, and soon after what was there before
+    std::thread other([&] {  // writes a pixel, and its former value soon after
       std::atomic_ref<std::byte> pixel(slot.data()[100]);
       while (!over.load(std::memory_order_relaxed)) {
         pixel.store(~pixel.load(std::memory_order_relaxed), std::memory_order_relaxed);
       }
     });
-    PayloadSum sum{.pitch = image_bytes() / 64,
-                   .line_bytes = static_cast<std::uint32_t>(image_bytes() / 64),
-                   .lines = 64,
-                   .crc32c = crc32c({slot.data(), image_bytes()}),
-                   .known = true,
-                   .compared = true};
+    const auto bytes = static_cast<std::uint32_t>(image_bytes());  // one line
+    const PayloadSum sum{0, bytes, bytes, 1, crc32c({slot.data(), bytes}), true, true};
     for (std::uint64_t n = 0; n < kImages; ++n) {
       Stack stack;
       stack.number = n;
@@ -383,7 +379,7 @@ TEST_F(RawStore, the_checksum_is_that_of_what_was_stored_while_others_change_the
     close(sink);
   }
   EXPECT_EQ(books_.written + books_.errored, kImages);
-  EXPECT_EQ(convert_to("converted").lost, 0U) << "stored, and refused by who reads it";
+  EXPECT_EQ(convert_to("converted").lost, 0U) << "stored, and refused by readers";
 }
 
 TEST_F(RawStore, bytes_that_a_conversion_has_lost_with_the_power_are_found_when_it_is_repaired) {
