@@ -11,7 +11,7 @@ namespace rashpa::kernel::jungfrau {
 
 namespace {
 
-constexpr std::size_t kGains = 3;
+constexpr std::size_t kPlanesOfSet = 3;
 
 std::size_t pixels_of(const Calibration& calibration) { return std::size_t{calibration.width} * calibration.height; }
 
@@ -38,7 +38,7 @@ Cells::Cells(const Config& config) : cells_(config.cells) {
     set_of_[cell] = static_cast<std::uint8_t>(set);
   }
   const Calibration& calibration = config.calibration;
-  const std::size_t one = kGains * pixels_of(calibration);
+  const std::size_t one = kPlanesOfSet * pixels_of(calibration);
   const auto expect = [&](const char* name, std::size_t size) {
     if (size == one * cells_.size()) return;
     throw ConfigError(fmt::format("calibration.{}: {} values for {} storage cells of 3 × {} × {} pixels; give {}", name,
@@ -70,8 +70,8 @@ Config config_of_set(const Config& config, std::size_t set) {
                 .output = config.output,
                 .calibration = {.width = all.width,
                                 .height = all.height,
-                                .pedestal = cut(all.pedestal, set, kGains * pixels),
-                                .gain = cut(all.gain, set, kGains * pixels),
+                                .pedestal = cut(all.pedestal, set, kPlanesOfSet * pixels),
+                                .gain = cut(all.gain, set, kPlanesOfSet * pixels),
                                 .mask = all.mask,
                                 .rms = cut(all.rms, set, pixels),
                                 .module_width = all.module_width,
