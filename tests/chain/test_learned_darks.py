@@ -121,15 +121,12 @@ class Detector:
         self.pedestals[0] = np.where(seen, moved, self.pedestals[0])
 
 
-@pytest.mark.parametrize(("unit", "rate_hz", "frames"), [("cpu", 200.0, 400), ("opencl", 2000.0, 2000)])
-def test_pedestals_follow_the_dark_images_that_the_books_call_intact(
-    tmp_path: Path, unit: str, rate_hz: float, frames: int
-) -> None:
-    if not available_units()[unit][0]:
-        pytest.skip(f"there is no unit {unit} here")
-    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
+def followed(folder: Path, unit: str, rate_hz: float, frames: int) -> tuple[int, int]:
+    """Carry a run out in `folder`, and compare its intact images with what plain code makes. Return their number, and the number of missing ones."""
+    folder.mkdir()
+    (folder / "slow.py").write_text(SLOW, encoding="utf-8")
     python = PYTHON if unit == "cpu" else ""
-    (tmp_path / "run.toml").write_text(
+    (folder / "run.toml").write_text(
         RUN.format(
             frames=frames,
             different=DIFFERENT,
@@ -142,12 +139,11 @@ def test_pedestals_follow_the_dark_images_that_the_books_call_intact(
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "rashpa.cli.entry", "run", "run.toml", "-q", "--output", "report", "--no-page"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False)
-    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=180, check=False)
+    report = json.loads((folder / "report" / "report.json").read_text())
     assert report["books"]["balanced"], ended.stdout
-    assert report["books"]["missing"] > 0, "the receiver keeps up, and nothing is shown"
     detector, checked = Detector(), 0
-    with h5py.File(tmp_path / "out" / "t_full_master.h5") as file:
+    with h5py.File(folder / "out" / "t_full_master.h5") as file:
         table = file["entry/rashpa"]
         completeness, stored, error = (table[name][()] for name in ("completeness", "stored_index", "error_reason"))
         for first in range(0, len(completeness), STACK):
@@ -166,4 +162,21 @@ def test_pedestals_follow_the_dark_images_that_the_books_call_intact(
             for image in images:
                 if detector.dark[image % DIFFERENT] and completeness[image] == 1 and error[image] == 0:
                     detector.follow(image)
-    assert checked > 20
+    return checked, report["books"]["missing"]
+
+
+@pytest.mark.parametrize(("unit", "rate_hz", "frames"), [("cpu", 200.0, 400), ("opencl", 2000.0, 2000)])
+def test_pedestals_follow_the_dark_images_that_the_books_call_intact(
+    tmp_path: Path, unit: str, rate_hz: float, frames: int
+) -> None:
+    """A receiver must miss images, and take some: how many depends on the machine, so a rate that is too low or too high is changed."""
+    if not available_units()[unit][0]:
+        pytest.skip(f"there is no unit {unit} here")
+    checked = 0
+    for attempt in range(8):
+        found, missing = followed(tmp_path / str(attempt), unit, rate_hz, frames)
+        checked += found if missing else 0
+        if checked > 20:
+            return
+        rate_hz *= 0.6 if missing else 2.0
+    pytest.fail(f"{checked} images were compared in runs that missed others")
