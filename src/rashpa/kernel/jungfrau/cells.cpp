@@ -6,12 +6,11 @@
 #include <algorithm>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/jungfrau/constants.hpp"
 
 namespace rashpa::kernel::jungfrau {
 
 namespace {
-
-constexpr std::size_t kPlanesOfSet = 3;
 
 std::size_t pixels_of(const Calibration& calibration) { return std::size_t{calibration.width} * calibration.height; }
 
@@ -38,7 +37,7 @@ Cells::Cells(const Config& config) : cells_(config.cells) {
     set_of_[cell] = static_cast<std::uint8_t>(set);
   }
   const Calibration& calibration = config.calibration;
-  const std::size_t one = kPlanesOfSet * pixels_of(calibration);
+  const std::size_t one = kGainStages * pixels_of(calibration);
   const auto expect = [&](const char* name, std::size_t size) {
     if (size == one * cells_.size()) return;
     throw ConfigError(fmt::format("calibration.{}: {} values for {} storage cells of 3 × {} × {} pixels; give {}", name,
@@ -70,8 +69,8 @@ Config config_of_set(const Config& config, std::size_t set) {
                 .output = config.output,
                 .calibration = {.width = all.width,
                                 .height = all.height,
-                                .pedestal = cut(all.pedestal, set, kPlanesOfSet * pixels),
-                                .gain = cut(all.gain, set, kPlanesOfSet * pixels),
+                                .pedestal = cut(all.pedestal, set, kGainStages * pixels),
+                                .gain = cut(all.gain, set, kGainStages * pixels),
                                 .mask = all.mask,
                                 .rms = cut(all.rms, set, pixels),
                                 .module_width = all.module_width,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Numbers that the reference and the fast kernels share.
+#include <cstddef>
 #include <cstdint>
 
 namespace rashpa::kernel::jungfrau {
 
+inline constexpr std::size_t kGainStages = 3;  ///< G0, G1, G2: each has a pedestal and a gain
 inline constexpr std::uint16_t kAduMask = 0x3FFF;
 inline constexpr std::uint16_t kGainMask = 0xC000;
 inline constexpr std::uint16_t kOverflow = 0xC000;          ///< of G2: saturated

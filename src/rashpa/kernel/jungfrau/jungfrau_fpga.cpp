@@ -13,7 +13,6 @@ namespace rashpa::kernel::jungfrau {
 
 namespace {
 
-constexpr std::size_t kGains = 3;
 constexpr std::size_t kBeats = kFpgaBlock / kFpgaLanes;
 constexpr std::size_t kHalf = kFpgaLanes / 2;
 
@@ -39,7 +38,7 @@ FpgaTables fpga_tables(const Prepared& calibration) {
     const std::size_t beat = pixel % kFpgaBlock / kFpgaLanes;
     const std::size_t lane = pixel % kFpgaLanes;
     auto& half = lane < kHalf ? tables.low : tables.high;
-    for (unsigned gain = 0; gain < kGains; ++gain) {
+    for (unsigned gain = 0; gain < kGainStages; ++gain) {
       const auto [pedestal, factor] = entry_of(calibration, gain, pixel);
       if (std::abs(factor) > kLargestFpgaFactor) {
         throw ConfigError(fmt::format(
@@ -47,7 +46,7 @@ FpgaTables fpga_tables(const Prepared& calibration) {
             "check the gain map",
             pixel, gain, factor));
       }
-      const std::size_t place = 2 * ((((block * kGains + gain) * kBeats) + beat) * kHalf + lane % kHalf);
+      const std::size_t place = 2 * ((((block * kGainStages + gain) * kBeats) + beat) * kHalf + lane % kHalf);
       half[place] = pedestal;
       half[place + 1] = factor;
     }

@@ -270,9 +270,14 @@ void RawStore::gather(const Stack& stack, Given& given) {
     run_ = {.part = given.part, .offset = offset, .data = bounce.data, .bytes = 0, .bounce = &bounce};
   }
   std::byte* to = run_.bounce->data + run_.bytes;
-  std::uint32_t crc = memory::stream_copy_crc32c(to, {image.dense(), image_bytes_}, 0);
-  // That checksum was made in a read of its own: a change in between that is taken back is not in the copy.
-  if (image.may_change()) crc = crc32c({to, image_bytes_});
+  const std::span<const std::byte> pixels{image.dense(), image_bytes_};
+  std::uint32_t crc = 0;
+  if (image.may_change()) {  // of the copy: a change that is taken back may be in one read and not in the next
+    memory::stream_copy(to, pixels);
+    crc = crc32c({to, image_bytes_});
+  } else {
+    crc = memory::stream_copy_crc32c(to, pixels, 0);
+  }
   given.intact = stack.intact(image, to);
   std::memset(to + image_bytes_, 0, stride_ - image_bytes_);
   places_[given.image] = {.offset = offset, .length = image_bytes_, .crc32c = crc};
