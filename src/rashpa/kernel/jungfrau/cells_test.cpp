@@ -186,7 +186,7 @@ TEST(JungfrauCells, one_set_without_a_named_cell_is_for_all) {
 
 TEST(JungfrauCells, gains_may_be_one_set_for_all_cells) {
   Sets sets = joined({simple(Output::photons), simple(Output::photons)});
-  sets.all.calibration.gain.resize(3 * 64);
+  sets.all.calibration.gain.resize(std::size_t{3} * 64);
   sets.all.calibration.pedestal[3 * 64 + 7] = 200;  // of cell 0, G0
   sets.each[1].calibration.pedestal[7] = 200;
   expect_as_references(sets, Words(2, std::vector<std::uint16_t>(64, 300)), {0, 5}, {});
