@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that takes a while: users see its progress, and Ctrl-C ends it within a second, also inside a library."""
+"""Runs long work in a thread, shows its progress, and ends it within a second of Ctrl-C, even during a library call."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ class StoppedError(BaseException):
 
 
 class Work:
-    """Holds the progress of a piece of work, and whether it must end. One thread does the work, another one looks."""
+    """Holds the progress of a piece of work and a request to stop it. One thread does the work; another thread reads the progress."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
@@ -46,7 +46,7 @@ class Work:
 
     @property
     def share(self) -> float:
-        """Return how much of the step is done, 0 to 1."""
+        """Return the finished share of the step, 0 to 1."""
         return min(max(self._share(), 0.0), 1.0)
 
     def stop(self) -> None:
@@ -59,7 +59,7 @@ class Work:
 
 
 class _Doing(Generic[_T]):
-    """Does the work in a thread."""
+    """Does the work in a thread and keeps its result or its exception."""
 
     def __init__(self, do: Callable[[Work], _T], work: Work) -> None:
         self._do, self._work = do, work
@@ -81,8 +81,8 @@ class _Doing(Generic[_T]):
 
 
 def carried_out(tell: Teller, do: Callable[[Work], _T], undo: Callable[[], None]) -> _T:
-    """Do the work in a thread, show its progress, and return its result. Ctrl-C asks it to end, calls `undo` on a result that is half made, and ends the
-    process."""
+    """Do the work in a thread, show its progress, and return its result. After Ctrl-C, ask the work to end, call `undo` to remove an unfinished
+    result, and end the process."""
     work = Work()
     doing = _Doing(do, work)
     try:
@@ -101,7 +101,7 @@ def carried_out(tell: Teller, do: Callable[[Work], _T], undo: Callable[[], None]
 
 
 def _watch(thread: threading.Thread, work: Work) -> None:
-    """Show the progress until `thread` ends: a bar, or a line now and then where no bar can move."""
+    """Show the progress until `thread` ends: a bar on a terminal, otherwise a line every few seconds."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TaskProgressColumn())
     said = time.monotonic()

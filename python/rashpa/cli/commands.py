@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of commands: the module of each, its group, its text in `rashpa --help` and its exit codes. Listing commands imports none of them."""
+"""The table of commands: the module of each, its group, its text in `rashpa --help` and its exit codes. Listing the commands does not import their
+modules."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -14,10 +15,11 @@ _ENDED = ", or Ctrl-C ended it"
 class Listed(NamedTuple):
     """Describes one command of the table.
 
-    `module` of this package holds a function of the command's name, or an `app`. `text` is the first paragraph of the command's own help. `native` marks a
-    command that is not listed where nothing is compiled, because its module imports the native one. `answers` marks a command that only makes output: it ends
-    when the output is lost, and waits for a slow reader; every other command goes on (`rashpa.data.base.telling`). `group` is the group in which `rashpa --help`
-    lists it. `codes` holds exit codes whose meaning is this command's own. `serves` marks a command that goes on until Ctrl-C, which is its orderly end.
+    `module` names the module of this package that holds a function of the command's name, or an `app`. `text` is the first paragraph of the command's
+    own help. `native` marks a command whose module imports the native module; it is not listed where nothing is compiled. `answers` marks a command
+    that only makes output: it ends when the output is closed, and waits for a slow reader. Every other command ignores the loss of its output
+    (`rashpa.data.base.telling`). `group` is the group in which `rashpa --help` lists it. `codes` holds the exit codes with a meaning of the command's
+    own. `serves` marks a command that runs until Ctrl-C, which is its regular end.
     """
 
     module: str
@@ -354,7 +356,7 @@ GROUPS = {
 
 
 def members(group: str) -> dict[str, str]:
-    """Return the commands of a group: the name of each in the group, and by itself."""
+    """Return the commands of a group: the name inside the group, then the name that is typed without the group."""
     return {
         name.removesuffix(f"-{group}"): name for name, one in COMMANDS.items() if one.group == group and name != group
     }

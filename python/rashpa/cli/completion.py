@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words that a shell completes, besides options: run files, kernels, links, units. `rashpa --install-completion` lets a shell ask for them."""
+"""Completes words in a shell, besides options: run files, kernels, links, units. `rashpa --install-completion` installs the completion."""
 
 import os
 from collections.abc import Iterator
@@ -8,23 +8,23 @@ from rashpa.cli.commands import members
 
 
 def run_files(incomplete: str) -> list[str]:
-    """Return the run files (*.toml), and the folders, that begin with a word."""
+    """Return the run files (*.toml) and folders whose names begin with `incomplete`."""
     return list(_files(incomplete, (".toml",)))
 
 
 def run_files_and_commands(incomplete: str) -> list[str]:
-    """Return run files, and the commands of the group `run`."""
+    """Return run files and the commands of the group `run` that begin with `incomplete`."""
     return [*(name for name in members("run") if name.startswith(incomplete)), *run_files(incomplete)]
 
 
 def nodes_or_run_files(incomplete: str) -> list[str]:
-    """Return run files, which name nodes, and how the URL of a node begins."""
+    """Return run files, which name nodes, and the first part of a node's URL."""
     urls = [one for one in ("http://127.0.0.1:4780", "http://127.0.0.1:4781") if one.startswith(incomplete)]
     return [*urls, *run_files(incomplete)]
 
 
 def masters(incomplete: str) -> list[str]:
-    """Return HDF5 files, and folders."""
+    """Return HDF5 files and folders that begin with `incomplete`."""
     return list(_files(incomplete, (".h5", ".nxs", ".cxi")))
 
 

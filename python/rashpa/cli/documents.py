@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents that commands write with `--json`. schema/commands.schema.json is made from them: `python -m rashpa.cli.documents > schema/commands.schema.json`."""
+"""Describes the documents that commands write with `--json`. They define schema/commands.schema.json: `python -m rashpa.cli.documents >
+schema/commands.schema.json`."""
 
 import json
 import sys
@@ -9,13 +10,13 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Form(BaseModel):
-    """Allows no key that it does not name."""
+    """Base of all documents. It refuses keys that it does not name."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Books(Form):
-    """Holds the account of a command: `rashpa.data.base.books.DataBooks`."""
+    """Holds the books of a command: `rashpa.data.base.books.DataBooks`."""
 
     expected: int
     made: int
@@ -28,7 +29,7 @@ class Books(Form):
 
 
 class Document(Form):
-    """Holds the result of a command: its files, its account, and the reason why there is no result. Other keys are absent where there is a `problem`."""
+    """Holds the result of a command: its files, its books, and the reason why there is no result. Where there is a `problem`, other keys are absent."""
 
     command: str
     files: list[str]
@@ -37,7 +38,7 @@ class Document(Form):
 
 
 class Answer(Document):
-    """Holds the answer to an order, in words."""
+    """Holds the answer to an order, as text."""
 
     text: str = ""
 
@@ -55,7 +56,7 @@ class Ended(Answer):
 
 
 class EmulatorAnswer(Form):
-    """Holds the counts of an emulator after a trigger, or why there are none."""
+    """Holds the counts of an emulator after a trigger, or the reason why it has none."""
 
     url: str
     problem: str
@@ -107,14 +108,15 @@ class Peaks(Document):
 
 
 class Followed(Document):
-    """Holds the delay of images of a feedback, in milliseconds. One document an image stands before it, by docs/reference/feedback.md."""
+    """Holds the latency of images of a feedback, in milliseconds. Before it, the command prints one document for each image, by
+    docs/reference/feedback.md."""
 
     p50_ms: float = 0.0
     p99_ms: float = 0.0
 
 
 class Received(Document):
-    """Holds the series of a stream, and the messages beside them."""
+    """Holds the series of a stream, and the messages that belong to no stored series."""
 
     series: list[dict[str, Any]] = []
     strays: list[dict[str, Any]] = []
@@ -123,7 +125,7 @@ class Received(Document):
 
 
 class Recording(Form):
-    """Holds the account of one recording."""
+    """Holds the books of one recording."""
 
     name: str
     problem: str
@@ -131,13 +133,13 @@ class Recording(Form):
 
 
 class Processed(Document):
-    """Holds the recordings that were processed."""
+    """Holds the results of `rashpa process`, one for each recording."""
 
     recordings: list[Recording] = []
 
 
 class Converted(Document):
-    """Holds the images of a run that was repaired or converted."""
+    """Holds the counts of images of a run that was repaired or converted."""
 
     stored: int = 0
     lost: int = 0
@@ -146,19 +148,19 @@ class Converted(Document):
 
 
 class Described(Document):
-    """Holds the facts of a dataset, in words."""
+    """Holds the facts of a dataset, as text."""
 
     dataset: dict[str, str] = {}
 
 
 class Examples(Answer):
-    """Holds the texts of all examples by their names, where they are listed."""
+    """Holds the texts of all examples by name, when they are listed."""
 
     examples: dict[str, str] = {}
 
 
 class Calibrated(Document):
-    """Holds the numbers of the modules that a calibration file has."""
+    """Holds the numbers of the modules in a calibration file."""
 
     modules: list[int] = []
 
@@ -185,14 +187,14 @@ class Planned(Form):
 
 
 class Watched(Form):
-    """Holds one look at nodes."""
+    """Holds one snapshot of nodes."""
 
     time: str
     nodes: list[dict[str, Any]]
 
 
 class Compared(Form):
-    """Holds the verdicts on a unit, a vector each."""
+    """Holds the verdicts on a unit, one for each vector."""
 
     unit: str
     device: str
@@ -211,13 +213,13 @@ class Measured(Form):
 
 
 class Benchmarks(Form):
-    """Holds the benchmarks; `program` is null for those that are not built."""
+    """Holds the benchmarks; `program` is null for one that is not built."""
 
     benchmarks: list[dict[str, str | None]]
 
 
 class Doctored(Form):
-    """Holds the lacks of a machine, the settings that were made, and the hop at which data end."""
+    """Holds the faults of a machine, the settings that were made, and the hop at which data stop."""
 
     findings: list[dict[str, Any]]
     elsewhere: list[str]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The entry point of the command `rashpa`. An interrupt ends it without a traceback from here on. Imported modules stay, so the garbage collector does not
-look through them, neither at the start nor at the end."""
+"""The entry point of the command `rashpa`. From here on, an interrupt ends the process without a traceback. The garbage collector skips imported
+modules, because they stay until the end."""
 
 import contextlib
 import gc
@@ -25,13 +25,13 @@ def _imported() -> None:
 
 
 def _say(text: str) -> NoReturn:
-    """Print one line in place of a traceback, for a cause outside of the program, and exit."""
+    """Print one line in place of a traceback, for a cause outside of the program, and exit with the code of bad input."""
     sys.stderr.write(f"rashpa: {text}\n")
     sys.exit(ExitCode.BAD_INPUT)
 
 
 def main() -> None:
-    """Run the console script."""
+    """Run the command `rashpa`."""
     # while a command is imported there is no node and no file yet to be put in order
     signal.signal(signal.SIGINT, _end)
     with contextlib.suppress(OSError, ValueError):  # `stty tostop` would stop a writer in the background

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that fit a terminal of any width: with fewer columns, then with some lines a row. Nothing is cut, and no word is broken over lines."""
+"""Draws tables that fit a terminal of any width: first with fewer columns, then with several lines for each row. No text is cut, and no word is
+broken."""
 
 import copy
 import os
@@ -18,8 +19,8 @@ _BETWEEN = "   "
 
 
 class Fitted(Table):
-    """A table that leaves out columns of zeros where it is wider than the terminal, and names them. Where that is not enough, each row is some lines of names
-    and values. `heads`: the columns that name a row."""
+    """A table that, where it is wider than the terminal, leaves out columns of zeros and names them below. If that is not enough, each row takes
+    several lines of names and values. `heads`: the number of columns that name a row."""
 
     def __init__(self, *headers: Column | str, heads: int = 1, **options: Any) -> None:
         super().__init__(*headers, **options)
@@ -42,7 +43,7 @@ class Fitted(Table):
         return Measurement.get(console, options.update(max_width=_WIDEST), self).maximum
 
     def _without_zeros(self) -> tuple["Fitted", list[str]]:
-        """Return a table without columns that hold zeros or nothing, and the names of those with zeros."""
+        """Return the table without columns of zeros or empty cells, and the names of the columns that held zeros."""
         texts = [[_plain(cell) for cell in column.cells] for column in self.columns]
         kept = [
             number
@@ -59,7 +60,7 @@ class Fitted(Table):
         return made, zeros
 
     def _records(self, console: Console, width: int) -> Iterator[RenderableType]:
-        """Yield the lines of each row: its heads, then names and values, as many as fit a line."""
+        """Yield the lines of each row: first its heads, then as many pairs of name and value as fit a line."""
         if self.title:
             yield Text.from_markup(str(self.title), style="bold") if isinstance(self.title, str) else self.title
         columns = [[_text(console, cell) for cell in column.cells] for column in self.columns]
@@ -82,7 +83,7 @@ class Fitted(Table):
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table as wide as it is where no width is known: into a file that no `COLUMNS` speaks of."""
+    """Print a table, in full width when the output is a file and COLUMNS is not set."""
     if console.is_terminal or "COLUMNS" in os.environ:
         console.print(table)
         return
@@ -91,7 +92,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def _lines(pairs: Sequence[Text], width: int) -> Iterator[Text]:
-    """Yield lines of as many pairs as fit, behind a space."""
+    """Yield indented lines, each with as many pairs as fit in `width`."""
     line: list[Text] = []
     for pair in pairs:
         if line and sum(one.cell_len + len(_BETWEEN) for one in (*line, pair)) > width:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The help of commands: every character is shown as it is written, and exit codes follow. Typer would take `[tango]` for markup."""
+"""Formats the help of commands: it prints every character as written, because Typer would take `[tango]` for markup, and adds exit codes."""
 
 import copy
 from typing import Any
@@ -11,7 +11,7 @@ from rashpa.cli.commands import COMMANDS, GROUPS, members
 
 
 def with_plain_help(command: Any, *, epilog: str = "") -> Any:
-    """Make the help of a command, and of commands in it, show brackets; return the command. `epilog` follows the help."""
+    """Make the help of a command and of its subcommands show brackets as written; return the command. `epilog` is printed after the help."""
     shown = type(command).format_help
 
     def format_help(ctx: Any, formatter: Any) -> None:
@@ -24,7 +24,7 @@ def with_plain_help(command: Any, *, epilog: str = "") -> Any:
 
 
 def _escaped(command: Any, epilog: str) -> Any:
-    """Return a copy of a command whose texts stand for themselves in rich's markup."""
+    """Return a copy of a command whose texts are escaped for rich's markup."""
     from rich.markup import escape
 
     made = copy.copy(command)
@@ -39,7 +39,7 @@ def _escaped(command: Any, epilog: str) -> Any:
 
 
 def epilog_of(name: str) -> str:
-    """Return the lines behind the help of a command: its exit codes, and the commands of the group that has its name."""
+    """Return the lines below the help of a command: its exit codes, and the commands of the group that has the command's name."""
     codes = "\n".join(["Exit codes:", *(f"  {int(code)}: {text}" for code, text in COMMANDS[name].exits.items())])
     more = (
         [f"Further commands: {', '.join(f'rashpa {name} {one}' for one in members(name))}."] if name in GROUPS else []
@@ -48,7 +48,7 @@ def epilog_of(name: str) -> str:
 
 
 def listing(names: dict[str, str], *, compiled: bool, panels: bool) -> dict[str, Any]:
-    """Return commands that can be listed and not called, by their names in the list. `names` has the name of each in the table."""
+    """Return commands that can be listed but not called, by the names that the list shows. `names` maps a shown name to the name in the table."""
     return {
         shown: TyperCommand(
             shown,
@@ -61,7 +61,7 @@ def listing(names: dict[str, str], *, compiled: bool, panels: bool) -> dict[str,
 
 
 def completed_by_group(command: Any, name: str) -> Any:
-    """Let a shell complete the commands of the group that has the name of a command; return the command."""
+    """Make the shell completion of a command also offer the commands of the group of the same name; return the command."""
     if name in GROUPS and hasattr(command, "list_commands"):
         own = command.shell_complete
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa`: the commands, put together. A command's module is imported when the command is called: a node needs no plots, and a list no command."""
+"""The command `rashpa` with all its subcommands. A subcommand's module is imported only when it is called, so that a node imports no plots and
+`--help` imports no command."""
 
 import difflib
 import importlib
@@ -23,9 +24,9 @@ _IN_GROUPS = "Each command stands in its group, too: rashpa file inspect is rash
 
 
 class Commands(TyperGroup):
-    """Groups the commands of the table. Call the context's object, where there is one, when a command has been found and imported.
+    """Groups the commands of the table. When a command has been found and imported, call the context's object if it is callable.
 
-    `Any` where typer has types without public names.
+    The type is `Any` where typer has no public name for a type.
     """
 
     @override
@@ -48,13 +49,13 @@ class Commands(TyperGroup):
         with_plain_help(self._listing(), epilog=_IN_GROUPS).format_help(ctx, formatter)
 
     def _listing(self) -> TyperGroup:
-        """Return this group with commands that can be listed and not called."""
+        """Return this group with commands that can be listed but not called."""
         listed = listing({name: name for name in COMMANDS}, compiled=_compiled(), panels=True)
         return TyperGroup(name=self.name, commands=listed, params=self.params, help=self.help)
 
     @override
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Complete names from the table, which imports no command."""
+        """Complete names from the table, without importing a command."""
         groups: dict[str, Any] = {
             name: TyperGroup(name=name, help=f"{text[:1].upper()}{text[1:]}.") for name, text in GROUPS.items()
         }
@@ -63,13 +64,13 @@ class Commands(TyperGroup):
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Note `--long`: `--version` is eager and shown before other options are read, which would import pydantic."""
+        """Note whether `--long` is given: `--version` is processed before other options are parsed. Parsing them would import pydantic."""
         ctx.meta[_LONG] = "--long" in args
         return super().parse_args(ctx, [_at_home(word) for word in args])
 
     @override
     def invoke(self, ctx: Any) -> Any:
-        """Call the command; the error for a refused value of an option is in our words."""
+        """Call the command; put the error of a refused option value into our words."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -78,7 +79,8 @@ class Commands(TyperGroup):
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find a command by its name, or in its group, and signal the end of imports. Replace former names of options by those of today."""
+        """Find a command by its name, or in its group, and call the context's object to signal that imports have ended. Replace former names of
+        options by current ones."""
         typed, name, rest = _found(args)
         if name not in COMMANDS and name not in GROUPS and not name.startswith("-"):
             ctx.fail(f"No such command {name!r}.{_guess(name)}")
@@ -97,7 +99,7 @@ class Commands(TyperGroup):
 
 
 def _in_our_words(error: typer.BadParameter) -> None:
-    """Replace the message of an option's value that pydantic refused."""
+    """Replace the error message when pydantic refused an option's value."""
     if callable(getattr(error.__cause__, "errors", None)):
         from rashpa.data.base.value_words import faults_of
 
@@ -105,7 +107,7 @@ def _in_our_words(error: typer.BadParameter) -> None:
 
 
 def _found(words: list[str]) -> tuple[str, str, list[str]]:
-    """Return a command as it is typed, its name in the table, and the words behind it."""
+    """Return a command as typed, its name in the table, and the words after it."""
     name, *rest = words
     if name in GROUPS and rest and rest[0] in (inside := members(name)):
         return f"{name} {rest[0]}", inside[rest[0]], rest[1:]
@@ -113,7 +115,7 @@ def _found(words: list[str]) -> tuple[str, str, list[str]]:
 
 
 def _guess(word: str) -> str:
-    """Return a question for a word that is no command: the command that may be meant."""
+    """Return a sentence for an unknown command that suggests the intended one."""
     lowered = word.lower()
     if lowered.endswith(".toml"):
         meant = f"rashpa run {word}"
@@ -129,7 +131,7 @@ def _guess(word: str) -> str:
 
 
 def _close(typed: str, names: list[str], group: str = "") -> str:
-    """Return a question for the names that look like a word."""
+    """Return a sentence that suggests the names most similar to `typed`."""
     meant = [f"rashpa {group}{name}" for name in difflib.get_close_matches(typed, names, n=2)]
     return f" Did you mean {' or '.join(meant)}?" if meant else " Type --help for a list."
 
@@ -139,7 +141,7 @@ def _compiled() -> bool:
 
 
 def _group(name: str) -> Any:
-    """Return a group that is no command: it lists its commands."""
+    """Return a group that has no command of its own: called alone, it lists its commands."""
     text = GROUPS[name]
     listed = listing(members(name), compiled=_compiled(), panels=False)
     group = TyperGroup(name=name, commands=listed, help=f"{text[:1].upper()}{text[1:]}.", no_args_is_help=True)
@@ -147,7 +149,7 @@ def _group(name: str) -> Any:
 
 
 def _at_home(word: str) -> str:
-    """Replace `~` where a shell leaves it: in quotes, and behind `--option=`."""
+    """Replace `~` by the home folder where a shell does not: in quotes, and after `--option=`."""
     option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
     return f"{option}{equals}{os.path.expanduser(value)}" if value.startswith("~/") else word  # noqa: PTH111 (a word, kept as it is)
 
@@ -225,7 +227,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Take options before any command."""
+    """Read the options that stand before any command."""
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that had other names: they are understood, and the command says the name of today."""
+"""Translates former names of options: the command accepts them and prints the current name."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,14 +21,14 @@ _JSON_FILES = ("conformance", "bench")  # their --json took the file that --outp
 
 
 def words_of_today(command: str, words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the words of a command with the names of today, and a line for each option that had an old one."""
+    """Return the words of a command with current option names, and a line for each option that had a former name."""
     found = list(_renamed(command, words))
     said = dict.fromkeys(f"{old} is {new} now" for old, new in ((old, new) for old, new, _ in found if old != new))
     return [new + rest for _, new, rest in found], tuple(said)
 
 
 def _renamed(command: str, words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield, for each word, the word as given, as it is today, and the value behind `=` of an option. Words behind `--` stay as they are."""
+    """Yield three texts for each word: the word as given, its current name, and the `=value` part of an option. Words after `--` stay as they are."""
     names = OLD_WORDS.get(command, {})
     options = True
     for number, word in enumerate(words):

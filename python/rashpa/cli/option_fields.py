@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a command as fields of a dataclass, which commands can share. Methods beside the fields say how they belong together."""
+"""Options of a command as fields of a dataclass, which several commands can share. Methods of the dataclass combine its options."""
 
 import dataclasses
 import functools
@@ -14,9 +14,9 @@ Own = ParamSpec("Own")
 def with_options(
     options: type[Options], **defaults: object
 ) -> Callable[[Callable[Concatenate[Options, Own], None]], Callable[..., None]]:
-    """Return a decorator of a command that takes `options`, a dataclass, first: Typer sees its fields as options before the command's own.
+    """Return a decorator for a command whose first parameter is `options`, a dataclass. Typer sees its fields as options, before the command's own.
 
-    `defaults` take the place of those of the fields.
+    `defaults` replace the defaults of the fields.
     """
     fields = _parameters(options, defaults)
 

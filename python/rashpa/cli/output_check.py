@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether the output of a run can be written, as far as this machine can tell before anything starts."""
+"""Checks before a run starts whether its output can be written, as far as this machine can know."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from rashpa.data.parts.older_files import older_files
 
 
 def folder_trouble(folder: Path) -> str:
-    """Return why nothing can be written into a folder, which may have to be made; empty when it can."""
+    """Return the reason why nothing can be written into a folder, which may not exist yet; empty when writing is possible."""
     nearest = folder.absolute()
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
@@ -21,7 +21,7 @@ def folder_trouble(folder: Path) -> str:
 
 
 def output_problems(plan: Plan) -> Iterator[str]:
-    """Yield a line for each problem of receivers on this machine that the run starts."""
+    """Yield a line for each output that cannot be written, of the receivers that the run starts on this machine."""
     run = plan.file.run
     local = {receiver.name for receiver in plan.receivers if receiver.node == "local"}
     names = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All checks of a run before its nodes are asked, for `rashpa run`, `rashpa run --check` and `rashpa plan`."""
+"""Holds all checks of a run before its nodes are asked, for `rashpa run`, `rashpa run --check` and `rashpa plan`."""
 
 import contextlib
 import importlib.util
@@ -23,7 +23,7 @@ _LONGEST = 2000  # of the words of a trial that ended
 
 
 def problems_before(plan: Plan, report: Path | None = None, *, page: bool = False) -> Iterator[str]:
-    """Yield a line for each problem of output or report that would end the run before a node is asked."""
+    """Yield a line for each problem of output or report that would end the run before any node is asked."""
     yield from output_problems(plan)
     if report is None:
         return
@@ -37,8 +37,8 @@ def problems_before(plan: Plan, report: Path | None = None, *, page: bool = Fals
 
 
 def problems_of_nodes(plan: Plan) -> Iterator[str]:
-    """Yield problems that nodes of this machine would find in the files they load, as far as no node is needed for that. A process of its own finds them,
-    since kernels may do anything."""
+    """Yield the problems that nodes of this machine would find in the files they load, as far as this can be known without a node. A process of its
+    own loads them, since kernels may crash it."""
     if not any(node.node == "local" for node in plan.nodes) or importlib.util.find_spec("rashpa._native") is None:
         return
     command = [sys.executable, "-P", "-m", "rashpa.node.offline.trial", str(plan.source.path)]
@@ -56,7 +56,8 @@ def problems_of_nodes(plan: Plan) -> Iterator[str]:
 
 
 def _carried_out(command: Sequence[str], said: bytearray, errors: bytearray) -> int | None:
-    """Run the command and return its exit code, None when it did not end in time. Keep the ends of its outputs in `said` and `errors`. End its children with it."""
+    """Run the command and return its exit code, None when it did not end in time. Append the last part of its outputs to `said` and `errors`. Its
+    children end with it."""
     pipe = subprocess.PIPE
     trial = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True)  # noqa: S603
     readers = [
@@ -79,7 +80,7 @@ def _carried_out(command: Sequence[str], said: bytearray, errors: bytearray) -> 
 
 
 def _keep_end(stream: IO[bytes], kept: bytearray) -> None:
-    """Take all output, of any length, and keep its end."""
+    """Read the stream to its end, and keep only the last part in `kept`."""
     with stream:
         while piece := os.read(stream.fileno(), 1 << 16):
             kept += piece

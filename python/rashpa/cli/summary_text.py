@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary of a run at a terminal, in the words of its report."""
+"""Shows the summary of a run on a terminal, with the same words as its report."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ _WIDEST = 9
 
 
 def summary_text(lines: Iterable[SummaryLine]) -> Text:
-    """Return the lines, a name before each."""
+    """Return the lines as styled text, each after its name."""
     found = Text()
     for line in lines:
         indented = f"\n{' ' * (_WIDEST + 2)}".join(part.translate(ONE_LINE) for part in line.text.splitlines())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of commands that read or make data: their books in words or as JSON, and the exit code that follows from them."""
+"""Prints the result of commands that read or make data: their books as text or JSON, and the exit code that follows from the books."""
 
 import json
 import sys
@@ -33,8 +33,8 @@ Follow = Annotated[
 
 @dataclass(frozen=True)
 class Teller:
-    """Speaks for one command, `name` as it is typed. With `as_json`, standard output has one document and nothing else; `quiet`: no lines but complaints. `hints` are said when the command has
-    come to its end: options that have other names now."""
+    """Prints the output of the command `name`. With `as_json`, standard output has one document and nothing else; with `quiet`, only complaints are
+    printed. `hints` are lines on renamed options, printed when the command ends."""
 
     name: str
     as_json: bool = False
@@ -42,29 +42,29 @@ class Teller:
     hints: list[str] = field(default_factory=list)
 
     def say(self, text: str) -> None:
-        """Write a line for people; write nothing where programs read."""
+        """Print a line for people; print nothing with `as_json` or `quiet`."""
         if text and not self.as_json and not self.quiet:
             Console().print(text, markup=False, highlight=False, soft_wrap=True)
 
     def complain(self, text: str) -> None:
-        """Write lines on standard error."""
+        """Print each line of `text` on standard error."""
         errors = Console(stderr=True)
         for line in text.splitlines():
             errors.print(f"rashpa {self.name}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
 
     def answer(self, text: str, **facts: Any) -> None:
-        """Print the result of an order; a document has it as `text`, beside `facts`."""
+        """Print the result of an order: `text`, or with `as_json` a document with `text` and `facts`."""
         self._document([], None, {"text": text, **facts})
         self.say(text)
 
     def refuse(self, text: str) -> NoReturn:
-        """End for bad input: nothing was made."""
+        """End the command for bad input, before anything was made, with exit code 2."""
         self._document([], None, {"problem": text})
         self.complain(text)
         raise typer.Exit(ExitCode.BAD_INPUT) from None
 
     def fail(self, text: str) -> NoReturn:
-        """End for a trouble of this process or machine, which says nothing about the input."""
+        """End the command with exit code 1, for a fault of this process or machine that does not concern the input."""
         self._document([], None, {"problem": text})
         self.complain(text)
         raise typer.Exit(ExitCode.FAILED) from None
@@ -72,7 +72,7 @@ class Teller:
     def end(
         self, text: str, books: DataBooks, files: Sequence[Path | str] = (), *, code: int | None = None, **facts: Any
     ) -> NoReturn:
-        """End the command with its results. `code`: in place of the exit code of the books; `facts`: more for the document."""
+        """End the command with its results. `code` replaces the exit code of the books; `facts` are further keys of the document."""
         self._document(files, books, facts)
         self.say(text)
         for trouble in (*self.hints, *books.troubles):
@@ -95,7 +95,7 @@ class Teller:
 
 
 def output_of(tell: Teller, output: Path | None, before: Path | None) -> Path:
-    """Return the output that `--output` names, or an argument, as it was before. Refuse none, and two."""
+    """Return the output path from `--output`, or from `before`, the argument that named it in former versions. Refuse when neither or both are given."""
     if output is not None and before is not None:
         tell.refuse(f"--output {output}: {before} is given as an argument, too; give one of them")
     if output is not None:

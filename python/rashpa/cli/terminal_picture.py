@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures in a terminal that can show them: by kitty's protocol, or as sixels. Nothing is written anywhere else."""
+"""Shows pictures in a terminal that supports kitty's protocol or sixels. Other outputs get nothing."""
 
 import base64
 import io
@@ -30,7 +30,7 @@ _INNER = ("screen", "tmux")  # terminals inside of others, which swallow picture
 
 
 def protocol_of(out: TextIO, environment: Mapping[str, str]) -> Protocol:
-    """Return the protocol by which the terminal behind `out` shows pictures, empty when there is none, or `out` is no terminal."""
+    """Return the protocol by which the terminal of `out` shows pictures; empty when it supports none, or `out` is no terminal."""
     term = environment.get("TERM", "")
     if not out.isatty() or term in ("", "dumb") or term.startswith(_INNER) or "TMUX" in environment:
         return ""
@@ -41,7 +41,7 @@ def protocol_of(out: TextIO, environment: Mapping[str, str]) -> Protocol:
 
 
 def _attributes(out: TextIO) -> list[bytes]:
-    """Ask the terminal for its attributes. Return none when it does not answer at once, or this process may not ask it."""
+    """Ask the terminal for its attributes. Return an empty list when it does not answer at once, or when this process may not read from it."""
     try:
         terminal = os.open(os.ttyname(out.fileno()), os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -85,7 +85,7 @@ def picture_bytes(png: bytes, protocol: Literal["kitty", "sixel"]) -> bytes:
 
 
 def _kitty(png: bytes) -> Iterator[bytes]:
-    """Yield the PNG in chunks. `q=2`: the terminal answers nothing, which a shell would read."""
+    """Yield the PNG in chunks. `q=2` suppresses the terminal's answer, which a shell would read as input."""
     text = base64.standard_b64encode(png)
     for start in range(0, len(text), _CHUNK):
         more = int(start + _CHUNK < len(text))
@@ -94,7 +94,7 @@ def _kitty(png: bytes) -> Iterator[bytes]:
 
 
 def _sixel(png: bytes) -> bytes:
-    """Return the picture in bands of six rows, a colour after the other."""
+    """Return the picture in bands of six rows, one colour after the other."""
     with Image.open(io.BytesIO(png), formats=("PNG",)) as opened:
         picture = opened.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
     width, height = picture.size
@@ -114,7 +114,7 @@ def _sixel(png: bytes) -> bytes:
 
 
 def _runs(rows: list[bytes], colour: int) -> str:
-    """Return one colour of a band: a character for six pixels below each other, equal ones counted."""
+    """Return one colour of a band: one character for each column of six pixels, with equal characters run-length encoded."""
     bits = bytearray(len(rows[0]))
     for number, row in enumerate(rows):
         for column, value in enumerate(row):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables whose title is a line of its own: the title of a narrow table would be wrapped."""
+"""Tables with the title on a line of its own, because rich would wrap the title of a narrow table."""
 
 from rich.console import Console
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of `rashpa --version --long` besides the version."""
+"""Makes the lines that `rashpa --version --long` prints after the version."""
 
 import platform
 
 
 def lines() -> list[str]:
-    """Return one line for Python and one for each component: built, or left out and how to get it. Without the native module one line says so."""
+    """Return one line for Python and one for each component: built, or left out, with the way to get it. Without the native module, one line replaces
+    those of its components."""
     said = [f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
     try:
         from rashpa.data.base.components import components

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last lines of a run, for its images: the files that have them, three lines of code that open one, and the command that completes unfinished files."""
+"""Makes the last lines of a run: the files with images, three lines of code that open one, and the command that completes unfinished files."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def planned_file(outcome: Outcome, buffer: PlannedBuffer) -> str:
 
 
 def ways_to_images(outcome: Outcome) -> Iterator[str]:
-    """Return the lines for people, none where nothing was stored."""
+    """Yield the lines for people; nothing when no image was stored."""
     stored: list[str] = []
     nodes = {receiver.name: receiver for receiver in outcome.plan.receivers}
     statuses = {status.name: status for status in outcome.buffers}
@@ -56,7 +56,7 @@ def ways_to_images(outcome: Outcome) -> Iterator[str]:
 
 
 def typed(program: str) -> str:
-    """Return how a shell in this folder starts a program of this Python: by its name, or by its path where the name is none or leads elsewhere."""
+    """Return the text with which a shell starts a program of this Python installation: its name, or its path when PATH does not lead to it."""
     folder = Path(sys.executable).parent
     found = shutil.which(program)
     if not (folder / program).exists() or (found and Path(found).parent == folder):
@@ -65,7 +65,8 @@ def typed(program: str) -> str:
 
 
 def _is_complete(file: str) -> bool:
-    """Return True when the receiver of the file has come to the end: a journal that is left suggests that it has not; raw files keep theirs."""
+    """Return True when the receiver has completed the file. A journal that still exists suggests that it has not, except for raw files, which keep
+    their journals."""
     if not Path(file).exists():
         return False
     if not Path(file.removesuffix(MASTER) + JOURNAL).exists():
@@ -81,6 +82,6 @@ def _is_complete(file: str) -> bool:
 
 
 def _short(file: str) -> str:
-    """Return a path as it is typed in this folder, if it lies there."""
+    """Return a path relative to this folder when the file is below it, otherwise unchanged."""
     path = Path(os.path.normpath(file))
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the commands that measure and judge."""
+"""Holds the commands that measure performance and check conformance."""

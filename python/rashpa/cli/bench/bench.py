@@ -231,7 +231,7 @@ def _program(name: str) -> Path | None:
 
 
 def parse_rows(text: str) -> list[dict[str, Any]]:
-    """Return the rows of a program's output, none when it holds none."""
+    """Return the rows of a program's output, an empty list when the output holds none."""
     try:
         whole = json.loads(text)
     except json.JSONDecodeError:
@@ -246,7 +246,8 @@ def parse_rows(text: str) -> list[dict[str, Any]]:
 
 
 def _checked(row: dict[str, Any], program: str) -> dict[str, Any]:
-    """Return the row with all its columns; compute the ratio when it is not given."""
+    """Return the row with every column of `_ROW`, None for missing ones. Compute the ratio when the row has none. Refuse a row without name, value or
+    unit."""
     if not {"what", "value", "unit"} <= row.keys():
         raise _refusal(f"{program}: a row lacks what, value or unit: {row}")
     if row.get("against") == "none":

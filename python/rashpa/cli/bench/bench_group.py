@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures images dealt to 1, 2 and 4 receivers whose links limit, and to 4 of which one is killed: images a second, and how long a dead one was given images.
+"""Measures the image rate of 1, 2 and 4 receivers behind slow links, and of 4 receivers of which one is killed. Also measures how long a killed
+receiver was still sent images.
 
-A link that limits is emulated: each DTP waits before each image (the fault `stall`) as long as the image would take on the wire. So a receiver gets a fixed number of images a second at most, however fast its processors are. All is on this machine, by user-space RoCE over loopback.
+Slow links are emulated: before each image, each DTP waits (the fault `stall`) as long as the image would take on the wire. This fixes the highest
+image rate of a receiver, however fast its processors are. Everything runs on this machine, by user-space RoCE over loopback.
 """
 
 import asyncio
@@ -55,12 +57,12 @@ _AFTER_S = 0.5  # … and after a death, of which one part is the time until it 
 
 
 class BenchError(RashpaError, RuntimeError):
-    """Names the fault of a run that must not be measured."""
+    """Says why a run cannot be measured."""
 
 
 @dataclass
 class Course:
-    """Observes a run: counts images given to receivers, by time. It kills a receiver at its moment; 0 kills none."""
+    """Observes a run: records, over time, the number of images sent to receivers. It kills one receiver after `kill_after_s` seconds; 0 kills none."""
 
     kill_after_s: float
     manager: Manager | None = None
@@ -86,7 +88,7 @@ class Course:
         return self.given[0][0] + _BEGINNING_S
 
     def rate(self, first: float, last: float) -> float:
-        """Return images a second between two times."""
+        """Return the image rate, images/s, between two times."""
         part = [(when, count) for when, count in self.given if first <= when <= last]
         if len(part) < 2:
             raise BenchError("a run was too short to measure anything; use more --seconds")
@@ -101,7 +103,7 @@ def _dead(members: list[MemberStatus]) -> MemberStatus:
 
 @dataclass
 class _Figures:
-    """Holds the figures of all rounds: rates by the number of receivers, and those of runs of which one receiver is killed."""
+    """Holds the figures of all rounds: the rates of 1, 2 and 4 receivers, and the figures of runs in which one receiver is killed."""
 
     single: dict[int, list[float]] = field(default_factory=lambda: {1: [], 2: [], 4: []})
     before: list[float] = field(default_factory=list)
@@ -125,7 +127,8 @@ class _Figures:
 
 
 def measure(image_ms: float, seconds: float, rounds: int) -> list[dict[str, Any]]:
-    """Return the rows. Each round goes through all cases, so that a noisy minute hits each. Raise BenchError or OSError."""
+    """Return the rows of `rounds` rounds. Each round measures every case, so that a disturbance of the machine affects all cases. Raise BenchError or
+    OSError."""
     figures = _Figures()
     with _own_folder() as folder:
         for _ in range(rounds):
@@ -134,7 +137,7 @@ def measure(image_ms: float, seconds: float, rounds: int) -> list[dict[str, Any]
 
 
 def _rows_of_receivers(figures: _Figures, limit: float) -> Iterator[dict[str, Any]]:
-    """Yield rates beside those of the links, each `limit` images a second, and beside that of one receiver."""
+    """Yield the measured rates beside the rate of the links, each `limit` images/s, and beside the rate of one receiver."""
     rates = {members: statistics.median(found) for members, found in figures.single.items()}
     for members, rate in rates.items():
         name = f"{members} receivers" if members > 1 else "1 receiver"
@@ -166,7 +169,7 @@ def _row(what: str, value: float, unit: str, against: str, against_value: float)
 
 
 def _run(folder: Path, members: int, image_ms: float, seconds: float, *, kill: bool) -> tuple[Outcome, Course]:
-    """Carry out one run of about `seconds`."""
+    """Carry out one run of about `seconds` and return its outcome and its course. Raise BenchError when the run is not good."""
     names = [f"r{number}" for number in range(members)]
     receivers = "".join(f'[[receiver]]\nname = "{name}"\nport = 0\n' for name in names)
     if members > 1:
@@ -191,7 +194,7 @@ def _run(folder: Path, members: int, image_ms: float, seconds: float, *, kill: b
 
 @contextlib.contextmanager
 def _own_folder() -> Iterator[Path]:
-    """Make a folder in which runs start and write, and remove it at the end."""
+    """Make a temporary folder, change into it, and remove it at the end."""
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)

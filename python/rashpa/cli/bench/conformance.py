@@ -105,7 +105,7 @@ def conformance(
 
 @dataclass(frozen=True)
 class _Form:
-    """Describes how results are shown: the file that also gets them, JSON in place of the table, and a line for each vector."""
+    """Describes the output: the file that also gets the results, JSON in place of the table, and a line for each vector."""
 
     output: Path | None
     as_json: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa packet`: a RoCE packet as hex to JSON and back."""
+"""`rashpa packet`: converts a RoCE packet from hex to JSON and back."""
 
 import json
 import sys
@@ -68,7 +68,9 @@ def decode(
 ) -> None:
     """Decode hex to JSON.
 
-    icrc.verdict is ok, bad, modulo-id or unchecked. With modulo-id, the ICRC is right for another IPv4 identification than the one seen, which icrc.identification names. A UDP payload between --src and --dst over IPv4 allows no stronger verdict. A UDP payload alone is unchecked: the ICRC covers addresses and ports that are not there.
+    icrc.verdict is ok, bad, modulo-id or unchecked. With modulo-id, the ICRC is right for another IPv4 identification than the one seen;
+    icrc.identification names it. An IPv4 UDP payload with --src and --dst gets modulo-id at best. A UDP payload alone is unchecked, because the ICRC
+    covers addresses and ports that the payload lacks.
 
     Spaces, colons, 0x, line ends and the dumps of xxd, hexdump -C, tcpdump -x and Wireshark are understood.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa conformance --sender URL|PORT` and `--receiver URL`: judge a sender or a receiver of another maker by the protocol, rule by rule."""
+"""`rashpa conformance --sender URL|PORT` and `--receiver URL`: test another maker's sender or receiver against each rule of the protocol."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ _PORTS = range(1, 1 << 16)
 
 
 def judge_sender(sender: str, runs: int, patience_s: float, as_json: bool) -> int:
-    """Judge the sender and print the verdicts. Return the exit code: 0 when each rule was seen and none was broken."""
+    """Test the sender and print the verdicts. Return exit code 0 when each rule was exercised and none was broken."""
     factory = JudgeFactory(_SILENT_S)
     try:
         problem = asyncio.run(_judge(factory, sender, runs, patience_s))
@@ -32,7 +32,7 @@ def judge_sender(sender: str, runs: int, patience_s: float, as_json: bool) -> in
 
 
 def judge_receiver(url: str, patience_s: float, as_json: bool) -> int:
-    """Judge the receiver at `url` and print the verdicts. Return the exit code as `judge_sender` does."""
+    """Test the receiver at `url` and print the verdicts. Return the exit code as `judge_sender` does."""
     try:
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"--receiver {url}: no URL of a node; give one such as http://127.0.0.1:4781")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa dashboard [RUN FILE]`: a page that shows a run while it lasts, and takes orders."""
+"""`rashpa dashboard [RUN FILE]`: a web page that shows a run and takes orders for it."""
 
 import asyncio
 import sys
@@ -73,8 +73,9 @@ def dashboard(
 ) -> None:
     """Show a run in a browser while it lasts: books, rates, margins, nodes, hits, vetoes, latencies, and the image; start, pause, stop and abort it.
 
-    The printed address has a token with which a browser may look; orders need another one, RASHPA_TOKEN of the environment or the one that is printed here.
-    Listening to a network needs TLS. The dashboard asks nodes only while a page is open, and asks for an image when a browser has drawn the one before.
+    The printed address has a token for reading. Orders need another token: RASHPA_TOKEN of the environment, or the one that is printed here.
+    Listening on a network needs TLS. The dashboard asks nodes only while a page is open. It asks for the next image when a browser has drawn the last
+    one.
     """
     try:
         token = token_of_environment()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa epics RUN FILE`: process variables of EPICS for runs of a run file."""
+"""`rashpa epics RUN FILE`: serves the runs of a run file as process variables of EPICS."""
 
 import asyncio
 import signal

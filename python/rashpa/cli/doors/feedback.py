@@ -42,7 +42,9 @@ def feedback(
 ) -> None:
     """Show the decisions of a receiver on each image, as it takes them, until the run is over.
 
-    The command waits for a ring that is not there yet. At the end it says, on standard error, how many images came, and how many this reader was too slow for. It says how long after its last byte an image was here; with --json, the last document says it under `books`.
+    The command waits until the receiver makes its ring. At the end, standard error has the number of images that came and of images that this
+    reader was too slow for. It also has the latency from an image's last byte until the decision arrived here. With --json, the last document has
+    these figures.
     """
     tell = Teller("feedback", json)
     seen = _Seen()
@@ -70,7 +72,8 @@ def feedback(
 
 @dataclass
 class _Seen:
-    """Counts images so far. `late`: seconds from the last byte of an image until it was here; `lost`: images for which this reader was too slow."""
+    """Counts images. `late`: seconds from the last byte of an image until its decision arrived here; `lost`: images for which this reader was too
+    slow."""
 
     images: int = 0
     lost: int = 0
@@ -87,7 +90,7 @@ class _Seen:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Return the latencies, ms."""
+        """Return the median and the 99th percentile of the latencies, ms."""
         p50, p99 = np.percentile(self.late, (50, 99)) * 1e3 if self.late else (0.0, 0.0)
         return {"p50_ms": float(p50), "p99_ms": float(p99)}
 

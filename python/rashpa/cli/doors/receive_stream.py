@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa receive-stream ADDRESS --output OUT`: images of other senders, into NXmx files."""
+"""`rashpa receive-stream ADDRESS --output OUT`: stores images of other senders in NXmx files."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -45,9 +45,12 @@ def receive_stream(
 ) -> None:
     """Receive images that a detector, or a receiver with a sink stream2, sends as DECTRIS Stream V2, and write NXmx files.
 
-    A recording is read in the same way. It is a folder with a message in each file *.cbor, in the order of their names, or one file with all messages. Each channel of a series has files of its own. A sender may hold images of an aborted series, whose start never comes. Such images have
-    files of their own (OUT_without_start_0001…) and are no series. Messages of other series than the one that is received are counted and said. At the end
-    the command says how many images came, how many it missed, how many never came to the sender, and which parts of the start the files lack.
+    A recording is read in the same way. It is a folder with a message in each file *.cbor, in the order of their names, or one file with all
+    messages. Each channel of a series has files of its own.
+
+    A sender may hold images of an aborted series, whose start message never comes. Such images have files of their own (OUT_without_start_0001…) and
+    do not count as a series. The command counts and reports messages of other series than the one that it receives. At the end it reports the
+    numbers of images that came, that it missed, and that never came to the sender. It also names the parts of the start message that the files lack.
     """
     tell = Teller("receive-stream", as_json, quiet)
     out = output_of(tell, output, before)
@@ -83,7 +86,7 @@ def _read(recording: Path, files: StreamFiles, series: int) -> bool:
 
 
 def _carried_out(tell: Teller, files: StreamFiles, work: Callable[[], bool]) -> tuple[bool, bool]:
-    """Do the work; return whether all came in time, and whether Ctrl-C ended it. Complete the files in any case."""
+    """Do the work and complete the files in any case. Return two flags: all messages came in time, and Ctrl-C ended the work."""
     in_time = interrupted = False
     trouble = ""
     try:
@@ -120,7 +123,7 @@ def _line_of(one: Received) -> str:
 
 
 def _complain_of(tell: Teller, files: StreamFiles) -> None:
-    """Report everything besides counts of images: missing parts of starts, and messages that were passed over."""
+    """Report everything besides image counts: missing parts of start messages, and messages that were not stored."""
     for one in files.done:
         for text in (*one.notes, *(() if one.started else one.troubles)):
             tell.complain(f"series {one.series_id}: {text}")

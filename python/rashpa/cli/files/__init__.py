@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the commands that read and make files."""
+"""Holds the commands that read and write files."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa calibrate pedestal`: calibration files from dark runs."""
+"""`rashpa calibrate pedestal`: makes calibration files from dark runs."""
 
 import functools
 import hashlib
@@ -35,7 +35,7 @@ def _group() -> None:
 
 @dataclass(frozen=True)
 class PedestalOptions:
-    """Holds the options of `rashpa calibrate pedestal`, and the frames that they name."""
+    """Holds the options of `rashpa calibrate pedestal` and reads the frames that they name."""
 
     g0: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames in G0; repeatable.")]
     g1: Annotated[
@@ -67,7 +67,8 @@ class PedestalOptions:
         return self.g0, self.g1 or [], self.g2 or []
 
     def frames(self, work: Work) -> list[DarkFrames | None]:
-        """Read the dark frames of each gain, None for one without files. Raise PedestalError when they are too few, or gains have different modules."""
+        """Read the dark frames of each gain, None for a gain without files. Raise PedestalError for too few frames, or for different modules in two
+        gains."""
         frames: list[DarkFrames | None] = []
         for number, files in enumerate(self.by_gain):
             work.begin(f"reading frames of G{number}")
@@ -81,7 +82,7 @@ class PedestalOptions:
         return frames
 
     def sources(self, work: Work) -> list[dict[str, str]]:
-        """Return gain, name and checksum of each file."""
+        """Return gain, name and checksum of each source file."""
         sources = []
         for number, files in enumerate(self.by_gain):
             work.begin(f"checksums of the files of G{number}")
@@ -90,7 +91,7 @@ class PedestalOptions:
 
 
 def _maps(options: PedestalOptions, tell: Teller, work: Work) -> tuple[dict[int, ModuleMaps], DataBooks]:
-    """Return the maps of each module by its number, and the books of the files that they were made from."""
+    """Return the maps of each module by its number, and the books of the source files."""
     frames = options.frames(work)
     there = [one for one in frames if one is not None]
     count = len(there[0].modules)
@@ -113,7 +114,7 @@ def _maps(options: PedestalOptions, tell: Teller, work: Work) -> tuple[dict[int,
 
 
 def _cells_of(frames: Sequence[DarkFrames]) -> tuple[int, ...]:
-    """Return the storage cells that the frames name, none when they do not. Raise PedestalError when a gain lacks one of another."""
+    """Return the storage cells that the frames name, empty when they name none. Raise PedestalError when one gain lacks a cell of another."""
     if not any(one.named for one in frames):
         return ()
     known = [set(map(int, np.unique(one.cells))) for one in frames]
@@ -137,7 +138,8 @@ def _sets(
     tell: Teller,
     work: Work,
 ) -> tuple[_Maps, Sequence[int] | Sequence[Sequence[int]]]:
-    """Return pedestal, RMS and mask of a module, and the frames of each gain: set after set where frames name cells. A pixel that is bad in one is masked."""
+    """Return pedestal, RMS and mask of a module, and the number of frames of each gain. Where frames name storage cells, the maps have one set for
+    each cell. A pixel that is bad in one set is masked."""
     made: list[_Maps] = []
     counts: list[list[int]] = []
     each: Sequence[int | None] = cells or (None,)
@@ -162,10 +164,10 @@ def _sets(
 def pedestal(options: PedestalOptions, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Make a calibration file of dark runs in three gains, or of G0 alone.
 
-    Without dark frames of G1 or G2, each pixel is masked in images where it has switched to that gain.
+    Without dark frames of G1 or G2, pixels that switch to that gain are masked in images.
 
-    Frames come from files of `rashpa run` with raw pixels (…_master.h5), all modules of them, or from recordings of one module: .npy,
-    headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked.
+    Frames come from files of `rashpa run` with raw pixels (…_master.h5), all modules of them, or from recordings of one module: .npy, headerless
+    .bin, and these compressed as .zst. Outliers are left out; dead and noisy pixels are masked.
     """
     tell = Teller("calibrate pedestal", as_json, quiet)
     output = output_of(tell, options.given, options.before)
@@ -186,7 +188,7 @@ def pedestal(options: PedestalOptions, quiet: Quiet = False, as_json: AsJson = F
 
 
 def _check_frames(frames: Sequence[int], by_gain: Sequence[Sequence[Path]], least: int) -> None:
-    """Raise PedestalError that names, for all gains at once, how many frames each lacks."""
+    """Raise PedestalError when gains have fewer than `least` frames; the error names all such gains and the frames that each lacks."""
     lacking = [
         f"G{gain} ({', '.join(map(str, files))}) has {there} and lacks {least - there}"
         for gain, (there, files) in enumerate(zip(frames, by_gain, strict=True))
@@ -199,7 +201,7 @@ def _check_frames(frames: Sequence[int], by_gain: Sequence[Sequence[Path]], leas
 
 
 def _nothing() -> None:
-    """Do nothing: the file is written at the end, as a whole or not at all."""
+    """Do nothing, as the `undo` of the work: the file is written at the end, as a whole or not at all."""
 
 
 def _module(
@@ -236,7 +238,7 @@ def _module(
 
 
 def _one_each(option: str, given: list[str] | None, modules: int) -> list[str]:
-    """Return the values of an option, one a module; none when it is not given."""
+    """Return the values of an option, one for each module; an empty list when the option is not given."""
     if given and len(given) != modules:
         raise PedestalError(
             f"{option}: is given {len(given)} times, and the frames have {modules} module(s); give it once a module"

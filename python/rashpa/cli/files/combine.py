@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa combine`: one file that leads to the images of several masters. `rashpa run` makes one at the end of a run of several buffers or receivers."""
+"""`rashpa combine`: writes one file that links to the images of several masters. `rashpa run` writes one at the end of a run with several buffers or
+receivers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,7 +46,7 @@ def combine(
 
 
 def _singles_of(master: Path, follow: Sequence[Path]) -> list[Path]:
-    """Return the file itself, or all masters to which it leads. Raise StoredRunError when it lacks one."""
+    """Return the file itself, or all masters to which it links. Raise StoredRunError when a linked master is missing."""
     if not is_combined(master):
         return [master]
     for name, why in left_out_in(master).items():
@@ -61,7 +62,7 @@ def _books_of(master: Path, follow: Sequence[Path]) -> DataBooks:
 
 
 def combine_run(outcome: Outcome) -> Path | None:
-    """Write the combined master of a run with several files, as far as they can be reached from here; return None when there is nothing to combine. Raise
+    """Combine the files of a run that this machine can reach, and return the combined master. Return None when there are fewer than two files. Raise
     StoredRunError."""
     plan = outcome.plan
     files = {buffer.name: Path(buffer.file) for buffer in outcome.buffers if buffer.file}
@@ -85,7 +86,7 @@ def combine_run(outcome: Outcome) -> Path | None:
 
 
 def _files_of_lost(outcome: Outcome, folder: Path) -> dict[str, Path]:
-    """Return the files of receivers that the run went on without, where they lie beside those of the others."""
+    """Return the expected files of lost receivers, by buffer, in the folder of the other files."""
     run = outcome.plan.file.run
     return {
         buffer.section.name: folder / f"{run.name}_{buffer.section.name}{ENDINGS['hdf5']}{MASTER}"
@@ -95,8 +96,8 @@ def _files_of_lost(outcome: Outcome, folder: Path) -> dict[str, Path]:
 
 
 def _is_to_be_read(outcome: Outcome, file: Path) -> bool:
-    """Return True when the file of this name may be the run's, and holds images or lists of them. `rashpa repair` may complete one that its receiver has not.
-    A node elsewhere may have a file of the same name, which belongs to another run."""
+    """Return True when the file may belong to this run and holds images or lists of them. An unfinished file counts, because `rashpa repair` may
+    complete it. A file of another run with the same name does not."""
     try:
         with open_run(file) as stored:
             return stored.form != "raw" and stored.facts.run_id in ("", outcome.run_id)

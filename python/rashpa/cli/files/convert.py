@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa convert RAW --output OUT`: NXmx files of a run that the sink `raw` has written."""
+"""`rashpa convert RAW --output OUT`: makes NXmx files from a run of the sink `raw`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,8 +28,9 @@ def convert(
 ) -> None:
     """Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.
 
-    This works also for a run whose receiver was killed: the contents of the index are converted, with tables and books. Each image is checked by its
-    CRC32C; one that is not as it was written is errored. The raw files stay as they are. Files get their names when all of them are whole.
+    This works also for a run whose receiver was killed: the images that the index lists are converted, with tables and books. Each image is checked
+    by its CRC32C; a damaged image is marked as errored. The raw files stay as they are. The new files get their final names when all of them are
+    complete.
     """
     tell = Teller("convert", as_json, quiet)
     to = output_of(tell, output, before)

@@ -56,7 +56,7 @@ class GainUnit(StrEnum):
 
 
 class Pixel(StrEnum):
-    """Names the pixel types of the pattern."""
+    """Names the pixel types of the dataset `pattern`."""
 
     UINT8 = "uint8"
     UINT16 = "uint16"
@@ -143,16 +143,16 @@ class MakeOptions:
 
     @property
     def chosen(self) -> Kind:
-        """Return the kind that is given, or the one that the other options mean."""
+        """Return the kind that `--kind` gives, or the kind that the other options imply."""
         return self.kind or (Kind.FILES if self.raw else Kind.JUNGFRAU)
 
     @property
     def usual_energy_kev(self) -> float:
-        """Return the photon energy, the usual one when none is given."""
+        """Return the given photon energy in keV, or the usual one."""
         return USUAL_KEV if self.energy_kev is None else self.energy_kev
 
     def spec(self) -> AnyDatasetSpec:
-        """Return what is to be made. Raise ValueError when options do not describe it, or are of another kind."""
+        """Return the specification of the dataset. Raise ValueError when options are missing, contradict each other or belong to another kind."""
         for option in fields(self):
             kinds = _KINDS.get(option.name, (self.chosen,))
             if self.chosen not in kinds and getattr(self, option.name) != option.default:
@@ -165,7 +165,7 @@ class MakeOptions:
         return self._files() if self.chosen is Kind.FILES else self._jungfrau()
 
     def calibration(self) -> CalibrationSpec | None:
-        """Return the calibration files that belong to frames of files; None when none are given."""
+        """Return the calibration files of a dataset made from files of frames, None when none are given."""
         if self.chosen is not Kind.FILES or not (self.pedestal or self.gain):
             return None
         return CalibrationSpec(
@@ -255,7 +255,8 @@ def _make(tell: Teller, spec: AnyDatasetSpec, calibration: CalibrationSpec | Non
 
 
 def _files_of(pattern: str) -> list[str]:
-    """Return the file of this very name, or all that fit the pattern in the order of their numbers. Raise ValueError when there is none, or a number is missing."""
+    """Return the file of exactly this name, or all files that match the pattern, in the order of their numbers. Raise ValueError when no file matches
+    or a number is missing."""
     pattern = expanded(pattern)
     found = [name for name in frame_files(pattern) if Path(name).is_file()]
     if not found:
@@ -322,7 +323,7 @@ def _load(path: Path) -> "LoadedDataset":
 
 
 def _describe(tell: Teller, path: Path) -> tuple[DataBooks, dict[str, str]]:
-    """Show a dataset as a table, unless the output is JSON. Read all of its frames, and refuse the dataset when one cannot be read."""
+    """Show a dataset as a table, unless the output is JSON. Read all of its frames, and refuse the dataset when a frame cannot be read."""
     from rich.console import Console
     from rich.table import Table
 
@@ -342,7 +343,7 @@ def _describe(tell: Teller, path: Path) -> tuple[DataBooks, dict[str, str]]:
 
 @contextmanager
 def _refusing(tell: Teller) -> Iterator[None]:
-    """End bad input with one line on standard error and exit code 2. The native module is first needed inside, so `--help` works without it."""
+    """Turn bad input into one line on standard error and exit code 2. The native module is imported only inside, so that `--help` works without it."""
     try:
         yield
     except ImportError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa example NAME`: a small run file, or frames, that a page of the documentation begins with."""
+"""`rashpa example NAME`: writes a small run file, or frames, with which a page of the documentation begins."""
 
 import importlib.util
 import io
@@ -29,7 +29,7 @@ _WITHOUT_PYFAI = "kernel azimuthal is left out, since pyFAI is not installed; pi
 
 @dataclass(frozen=True)
 class Example:
-    """Describes an example: its use, the command that comes next, the files that are copied, and a function that makes the others."""
+    """Describes an example: its use, the next command to type, the files to copy, and a function that makes the other files."""
 
     text: str
     then: str
@@ -47,7 +47,7 @@ def example(
 ) -> None:
     """Write the files of a small example, which a page of the documentation begins with.
 
-    A file that is there already, with other contents, is left as it is, and nothing is written.
+    A file that exists with other contents is not replaced; then no file is written.
     """
     tell = Teller("example", as_json, quiet)
     if not name:
@@ -74,7 +74,7 @@ def _list() -> str:
 
 
 def _contents(name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the names of an example's files, and their bytes. Without pyFAI the run file `stored` has no kernel `azimuthal`."""
+    """Yield the name and the bytes of each file of an example. Without pyFAI, the run file `stored` has no kernel `azimuthal`."""
     for file in EXAMPLES[name].copied:
         content = packaged_file("examples", f"small/{name}/{file}").read_bytes()
         if name == "stored" and file == "run.toml" and not _has_pyfai():
@@ -91,7 +91,7 @@ def _has_pyfai() -> bool:
 
 
 def _write(files: Mapping[str, bytes], folder: Path) -> list[Path]:
-    """Write the files and return their paths. Raise OSError, before anything is written, where one is there with other contents."""
+    """Write the files and return their paths. Raise OSError before writing anything when one exists with other contents."""
     for name, content in files.items():
         path = folder / name
         if path.exists() and (not path.is_file() or path.read_bytes() != content):
@@ -111,7 +111,7 @@ def _array(array: NDArray[Any]) -> bytes:
 
 
 def _powder() -> Iterator[tuple[str, bytes]]:
-    """Yield photons of eight frames, with three rings around the middle."""
+    """Yield a file of photons: eight frames with three rings around the centre."""
     rows, columns = np.indices(_POWDER)
     radius = np.hypot(rows + 0.5 - _POWDER[0] / 2, columns + 0.5 - _POWDER[1] / 2)
     rings = sum(np.exp(-(((radius - centre) / 2.0) ** 2) / 2) for centre in (60, 100, 150))
@@ -120,7 +120,7 @@ def _powder() -> Iterator[tuple[str, bytes]]:
 
 
 def _modules() -> Iterator[tuple[str, bytes]]:
-    """Yield headerless files of two modules, two with two frames each, and the CrystFEL geometry of one module."""
+    """Yield headerless files of two modules, two files each with two frames, and the CrystFEL geometry of one module."""
     rows, columns = _EIGER
     random = np.random.default_rng(1)
     for module in range(2):
@@ -137,7 +137,7 @@ def _modules() -> Iterator[tuple[str, bytes]]:
 
 
 def _darks() -> Iterator[tuple[str, bytes]]:
-    """Yield raw words of dark frames of a module in three gains, and its gains in ADU/keV."""
+    """Yield files of raw dark frames of a module in three gains, and of its gains in ADU/keV."""
     for gain, bits in enumerate(_GAIN_BITS):
         noise = np.random.default_rng(gain).normal(2000 + 3000 * gain, 10, (24, _HEIGHT, _WIDTH))
         yield f"g{gain}.npy", _array(noise.astype(np.uint16) | np.uint16(bits << 14))

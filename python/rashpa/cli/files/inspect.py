@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa inspect`: the contents of a stored run, and pictures of it."""
+"""`rashpa inspect`: shows a summary of a stored run, and makes pictures of it."""
 
 import os
 import sys
@@ -80,7 +80,7 @@ def inspect(
 
 
 def _show_report(tell: Teller, file: Path) -> None:
-    """Print the summary of a report, where one was given."""
+    """Print the summary when `file` is a report; otherwise do nothing."""
     report = report_at(file)
     if report is None or tell.as_json:
         return
@@ -98,7 +98,7 @@ _Looked = list[tuple[DataBooks, dict[str, Any]]]
 def _looked(
     tell: Teller, masters: Sequence[Path], follow: Sequence[Path], wanted: "_Pictures"
 ) -> tuple[_Looked, tuple[str, ...]]:
-    """Return the readable masters, and the reasons why the others are not. Raise StoredRunError when none is readable."""
+    """Inspect each master; return the results of the readable ones, and an error text for each other one. Raise StoredRunError when none is readable."""
     looked: _Looked = []
     unread: list[str] = []
     for master in masters:
@@ -124,13 +124,13 @@ class _Pictures:
 
 
 def _lacking(file: Path) -> Iterator[str]:
-    """Yield a line for each master that a leading file lacks."""
+    """Yield a line for each master that is missing from a combined file."""
     for name, why in left_out_in(file).items():
         yield f"{file}: it lacks the images of {name}: {why}"
 
 
 def _books_of_gone(file: Path, follow: Sequence[Path]) -> DataBooks:
-    """Return the books of images that a leading file counts and that lost their masters. Entries with one master count none. Raise StoredRunError."""
+    """Return the books of images of lost masters, as a combined file counts them. An entry with one master counts none. Raise StoredRunError."""
     parts = open_parts(file, folders=folders_of(file, follow))
     gone = 0
     for run in parts.values():
@@ -140,7 +140,7 @@ def _books_of_gone(file: Path, follow: Sequence[Path]) -> DataBooks:
 
 
 def _check(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
-    """End the command when a picture cannot be drawn."""
+    """Refuse the command when a picture cannot be drawn."""
     if wanted.image is not None and wanted.png is None:
         tell.refuse("--image chooses what --output draws; add --output FILE.png")
     if wanted.image is not None and not 0 <= wanted.image < len(run):
@@ -169,7 +169,7 @@ def _inspect(
 
 
 def _show_image(run: Run | JoinedRun) -> None:
-    """Show the brightest image where standard output is a terminal that can. It only reports: a damaged image does not make the summary fail."""
+    """Show the brightest image on a terminal that can show pictures. A damaged image is reported and does not make the summary fail."""
     if not isinstance(run, Run) or not sys.stdout.isatty():
         return
     from rashpa.cli.terminal_picture import (
@@ -203,7 +203,7 @@ def _draw(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
 
 
 def _document(summary: RunSummary) -> dict[str, Any]:
-    """Return the facts of a run for `--json` beside the books of this command: those of the run itself."""
+    """Return the facts of a run for `--json`, with the run's own books."""
     names = ("file", "form", "stored", "shape", "dtype", "books", "unknown", "vetoes", "errors", "incomplete")
     return {name: getattr(summary, name) for name in names}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command that reads a stranger's file with a library that may crash on it: it runs in a process of its own, under limits, and is relayed."""
+"""Runs a command that reads a foreign file in a process of its own, under limits, and relays its output. A library may crash on such a file."""
 
 import functools
 import os
@@ -21,8 +21,7 @@ _SECONDS = 300
 
 
 def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a command so that it runs in a limited process, as its module does when it is run as a program. The first parameter is the argument, the others
-    are options."""
+    """Wrap a command so that it runs its module as a program in a limited process. The command's first parameter is the file, the others are options."""
 
     @functools.wraps(command)
     def limited(**values: Any) -> None:
@@ -71,14 +70,14 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _flags_of(command: Callable[..., None]) -> dict[str, str]:
-    """Give the flag of each option, by the name of its parameter."""
+    """Return the flag of each option, by the name of its parameter."""
     one = typer.Typer()
     one.command()(command)
     return {str(parameter.name): parameter.opts[0] for parameter in typer.main.get_command(one).params}
 
 
 def _terminal() -> dict[str, str]:
-    """Return variables that describe this terminal to a process that has none."""
+    """Return environment variables that describe this terminal to a process without a terminal."""
     console = Console()
     colour = {"FORCE_COLOR": "1"} if console.is_terminal and "NO_COLOR" not in os.environ else {}
     return {"COLUMNS": str(console.width), "PYTHONIOENCODING": f"{_encoding()}:replace", **colour}

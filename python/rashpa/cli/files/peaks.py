@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa peaks`: the peaks of a run, as CrystFEL reads them."""
+"""`rashpa peaks`: writes the peaks of a run in CrystFEL's format."""
 
 from pathlib import Path
 from typing import Annotated
@@ -71,7 +71,7 @@ def peaks(
 
 
 def _check_master(tell: Teller, run: Run | JoinedRun) -> None:
-    """End when CrystFEL cannot read peaks and images from the master itself."""
+    """Refuse the command when CrystFEL cannot read peaks and images from the master itself."""
     peak_table(run)
     if run.form != "dense":
         tell.refuse(f"{run.path}: the run holds lists, no images; leave --master out")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa process FILES… --pipeline FILE`: stored images through the pipeline of a run file."""
+"""`rashpa process FILES… --pipeline FILE`: processes stored images with the pipeline of a run file."""
 
 import concurrent.futures
 import contextlib
@@ -114,7 +114,7 @@ def process(
 
 @dataclass(frozen=True)
 class _Ways:
-    """Describes where recordings are processed: in a number of processes of this machine (0: one for each processor), or by a cluster."""
+    """Describes the place of the processing: a number of processes of this machine (0: one for each processor), or a cluster."""
 
     processes: int
     cluster: str
@@ -123,7 +123,7 @@ class _Ways:
 def _processed(
     tell: Teller, jobs: Sequence[Job], frames: Sequence[int], ways: _Ways, console: Console, quiet: bool
 ) -> list[Processed | Exception]:
-    """Return the result of each recording; show progress and complaints. An interrupt ends the command."""
+    """Return the result of each recording, in order; show progress and print errors. An interrupt ends the command."""
     results: list[Processed | Exception] = []
     with ended_in_order(), _progress(console, quiet) as bar:
         task = bar.add_task("images", total=sum(frames))
@@ -159,7 +159,7 @@ def _text_of(error: Exception) -> str:
 
 
 def _books_of(result: Processed | Exception, frames: int) -> DataBooks:
-    """Count all images of a recording that failed as errored: their fate is unknown."""
+    """Return the books of a recording. When it failed, count all of its images as errored, because their fate is unknown."""
     return result.books if isinstance(result, Processed) else DataBooks(frames, 0, errored=frames)
 
 
@@ -203,7 +203,7 @@ def _progress(console: Console, quiet: bool) -> Iterator[Progress]:
 def _carry_out(
     tell: Teller, jobs: Sequence[Job], ways: _Ways, progress: Callable[[int], None]
 ) -> Iterator[tuple[int, Processed | Exception]]:
-    """Yield results in the order of the jobs, as they come; an exception of a recording is its result."""
+    """Yield the index and result of each job, in the order of the jobs. The result of a failed recording is its exception."""
     if ways.cluster:
         with _cluster(tell, ways.cluster) as executor:
             yield from _results([executor.submit(process_recording, job) for job in jobs])

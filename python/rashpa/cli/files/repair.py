@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa repair RUN`: completes a master file whose receiver could not."""
+"""`rashpa repair RUN`: completes a master file that its receiver could not complete."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +19,8 @@ def repair(
 ) -> None:
     """Complete the master file of a run whose receiver was killed, or had no room for it.
 
-    Tables, links and books are made from the journal beside it and from the contents of the data files. Nothing is invented: an image of which
-    nothing is known stays open and undecided in the tables, and one that its data file does not hold is errored.
+    Tables, links and books are made from the journal beside it and from the contents of the data files. Nothing is invented: an image that neither of
+    them describes stays open and undecided in the tables. An image that its data file does not hold is marked as errored.
     """
     tell = Teller("repair", as_json, quiet)
     try:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the commands that start nodes and talk to one."""
+"""Holds the commands that start nodes, or send requests to one."""

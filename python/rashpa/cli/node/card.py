@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa card DIRECTORY`: a simulated card, which becomes this process."""
+"""`rashpa card DIRECTORY`: runs a simulated card as this process."""
 
 import os
 import sys
@@ -48,8 +48,8 @@ def card(
 ) -> None:
     """Start a simulated card: the sender of `rtl/`, or with --unit the processing unit, in a directory that looks like a card's device nodes.
 
-    It prints one line when a driver can open the directory, and works until SIGTERM or an interrupt. Then it takes its files away and says
-    how many cycles it was simulated for. How long they took says nothing about hardware.
+    It prints one line when a driver can open the directory, and works until SIGTERM or an interrupt. Then it removes its files and prints the number
+    of simulated cycles. The time that the simulation took says nothing about hardware.
     """
     program = native_program("rashpa_card")
     if program is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa doctor [RUN.toml] [URL…]`: lists the things that this machine lacks for a run, and the hop at which data end."""
+"""`rashpa doctor [RUN.toml] [URL…]`: lists faults and missing parts of this machine for a run, and the hop at which data stop."""
 
 import asyncio
 import json as written
@@ -78,7 +78,7 @@ def doctor(
 
 
 def _given(names: Sequence[str], authority: str) -> tuple[Plan | None, list[NodeClient]]:
-    """Return the plan of the run file, where one is given, and clients of the nodes."""
+    """Return the plan of the run file, None without one, and clients of the nodes."""
     urls = [name for name in names if is_node_url(name)]
     files = [name for name in names if name not in urls]
     if len(files) > 1:
@@ -94,7 +94,7 @@ def _given(names: Sequence[str], authority: str) -> tuple[Plan | None, list[Node
 
 
 async def _hop(clients: Sequence[NodeClient], needs: Needs) -> str:
-    """Look at the nodes twice, and return where data end."""
+    """Read the status of the nodes twice, and return the hop at which data stop, as text."""
     host = Host()
     names = [one.name for one in interfaces() if any(end.address in one.addresses for end in needs.receiving)]
     ports = [end.port + thread for end in needs.receiving if end.port for thread in range(end.threads)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa free URL`: ends any work of a node, for any owner, so that it can be used again."""
+"""`rashpa free URL`: ends any work of a node, for any owner, so that the node can be used again."""
 
 import asyncio
 from typing import Annotated
@@ -24,8 +24,8 @@ def free(
 ) -> None:
     """Free a node: end its run, also one of another owner. Files are completed as by an interrupt.
 
-    A node whose manager is gone frees itself after its lease; this is for a manager that hangs, or that cannot be found. The bearer token is taken
-    from the environment's RASHPA_TOKEN.
+    A node whose manager has died frees itself after its lease. This command is for a manager that hangs, or that cannot be found. The bearer token is
+    taken from the environment's RASHPA_TOKEN.
     """
     tell = Teller("free", as_json)
     try:

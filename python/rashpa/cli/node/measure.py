@@ -14,7 +14,7 @@ from rashpa.node.engine.engine import EngineError
 
 
 def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, *, files_too: bool = False) -> None:
-    """Show the figures and keep them; `files_too`: those of writing files as well."""
+    """Measure the pipelines of run files for `seconds` each, show the figures and store them. `files_too`: also measure the writing of files."""
     from rashpa.node.offline.measure import Measured, measure, measure_files
     from rashpa.node.offline.measured_file import default_path, store_measured
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa node status|abort|reset|log|audit URL`: questions and orders of a person to a node, without a manager."""
+"""`rashpa node status|abort|reset|log|audit URL`: a user's requests to a node, without a manager."""
 
 import asyncio
 import json

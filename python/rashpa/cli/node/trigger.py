@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa trigger URL …`: lets emulators that wait for triggers take frames."""
+"""`rashpa trigger URL …`: triggers emulators that wait for software triggers."""
 
 import asyncio
 from typing import Annotated
@@ -27,8 +27,8 @@ def trigger(
 ) -> None:
     """Trigger emulators of a run with detector.trigger = "software": all at the same time, as far as the network allows.
 
-    One that still sends frames of the trigger before refuses, and counts it; the exit status is then 1. The bearer token is taken from the
-    environment's RASHPA_TOKEN.
+    An emulator that still sends frames of the previous trigger refuses the new one and counts it; the exit status is then 1. The bearer token is
+    taken from the environment's RASHPA_TOKEN.
     """
     tell = Teller("trigger", as_json)
     try:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows plans."""
+"""Holds the command that shows the plan of a run."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa plan FILE`: the way of pixels in a run: DTPs, links, memory, steps. It needs no node, and can ask them."""
+"""`rashpa plan FILE`: shows the path of pixels in a run: DTPs, links, memory, steps. It needs no node, and can ask nodes on request."""
 
 import asyncio
 import json

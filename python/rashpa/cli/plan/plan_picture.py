@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan as a picture (SVG): modules with their regions, links with their rates, receivers with buffers and steps. It is light or dark as the viewer is."""
+"""Draws the plan as a picture (SVG): modules with their regions, links with their rates, receivers with buffers and steps. The picture follows the
+viewer's light or dark theme."""
 
 import io
 from collections.abc import Sequence
@@ -52,7 +53,8 @@ def draw_plan(summary: Summary, path: File) -> None:
 
 
 def _style() -> str:
-    """Return the style with the colours for a dark ground. The light colours stand in the elements, where every program understands them."""
+    """Return the style sheet with the colours for a dark background. The light colours are attributes of the elements, which every program
+    understands."""
     rules = [
         f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
         for light, dark in _INK.values()
@@ -63,7 +65,7 @@ def _style() -> str:
 
 @dataclass(frozen=True)
 class _Stream:
-    """Holds the DTPs from one module to one buffer."""
+    """Holds the DTPs of a run from one module to one buffer."""
 
     module: int
     buffer: int
@@ -80,7 +82,7 @@ class _Stream:
 
 
 class _Picture:
-    """Draws two columns, each as high as it must be, and curves between them."""
+    """Draws two columns, modules and receivers, and curves between them. Each column is as high as its content."""
 
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
@@ -110,7 +112,7 @@ class _Picture:
     # ---- left -------------------------------------------------------------------------------------------------------------------
 
     def _modules(self, y: float) -> dict[int, tuple[float, float]]:
-        """Draw the modules; return the side of each, where its curves begin: top, height."""
+        """Draw the modules; return, for each, the top and height of the side where its curves begin."""
         exits = {}
         for emulator in self._plan.emulators:
             if not emulator.modules:
@@ -170,7 +172,7 @@ class _Picture:
         return 2 * _PAD + _LINE * (1 + len(self._lines(buffer)))
 
     def _receivers(self, y: float) -> dict[int, tuple[float, float]]:
-        """Draw the receivers; return the side of each buffer, where its curves end: top, height."""
+        """Draw the receivers; return, for each buffer, the top and height of the side where its curves end."""
         entries = {}
         width = _WIDTH - _SIDE - _RIGHT_BEGINS
         for receiver in self._plan.receivers:
@@ -209,13 +211,14 @@ class _Picture:
     # ---- between ----------------------------------------------------------------------------------------------------------------
 
     def _spread(self, side: tuple[float, float], stream: _Stream, what: str) -> float:
-        """Return the height at which the curve begins or ends. Curves of one module, or of one buffer, lie one below the other along its side (top, height)."""
+        """Return the height at which the curve of `stream` begins or ends. `side`: top and height. Curves of one module or buffer are placed one
+        below the other."""
         own = [one for one in self._streams if getattr(one, what) == getattr(stream, what)]
         top, height = side
         return top + height * (own.index(stream) + 0.5) / len(own)
 
     def _curve(self, stream: _Stream, begin: float, end: float, part: float) -> None:
-        """Draw one curve. `part`: its width as a share of the widest."""
+        """Draw one curve from height `begin` to height `end`. `part`: its width as a share of the widest."""
         left, right = _LEFT_ENDS, _RIGHT_BEGINS + _PAD
         middle = (left + right) / 2
         path = Path([(left, begin), (middle, begin), (middle, end), (right, end)], [Path.MOVETO, *[Path.CURVE4] * 3])

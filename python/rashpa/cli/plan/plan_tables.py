@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan as tables on a terminal."""
+"""Shows the plan as tables on a terminal."""
 
 from collections.abc import Iterator
 
@@ -117,13 +117,13 @@ def amount(limit: Limit, value: float | None) -> str:
 
 
 def gigabits(bytes_per_s: float) -> str:
-    """Return bytes a second as Gb/s, with three significant digits."""
+    """Return a rate in Gb/s, with three significant digits, as text."""
     value = bytes_per_s * 8e-9
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def spans(numbers: list[int]) -> str:
-    """Return numbers in short: 0 … 3, 7."""
+    """Return numbers as short text, consecutive ones as a range: 0 … 3, 7."""
     parts: list[list[int]] = []
     for number in sorted(numbers):
         if parts and number == parts[-1][-1] + 1:

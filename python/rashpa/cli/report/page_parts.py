@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a report's page as data, and the page made from them by Jinja2, which escapes every text."""
+"""Holds the parts of a report's page as data. Jinja2 makes the page from them and escapes every text."""
 
 import functools
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _PAGE = "report_page.html"
 
 @dataclass(frozen=True)
 class Heading:
-    """Begins a part of the page. `level`: 2 or 3."""
+    """Holds the heading of a part of the page. `level`: 2 or 3."""
 
     kind: ClassVar[str] = "heading"
     text: str
@@ -32,7 +32,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Cell:
-    """Holds a value of a table as text. `is_text`: it is a word, and stands at the left."""
+    """Holds a value of a table as text. `is_text`: the value is a word and is aligned to the left."""
 
     text: str
     is_text: bool
@@ -40,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Holds a table. `folded`: rows whose counters are all 0, which a reader unfolds."""
+    """Holds a table. `folded`: rows whose counters are all 0, hidden until the reader opens them."""
 
     kind: ClassVar[str] = "table"
     head: tuple[Cell, ...]
@@ -50,7 +50,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """Holds an image. `png`: as base64; `shows`: the kind of image."""
+    """Holds an image. `png`: its bytes in base64; `shows`: the kind of image."""
 
     kind: ClassVar[str] = "picture"
     png: str
@@ -60,7 +60,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Plot:
-    """Holds a curve: as a drawing that stands in the page, and the place where a script draws it for a mouse."""
+    """Holds a plot: a drawing inside the page, and the place where the script draws an interactive plot."""
 
     kind: ClassVar[str] = "plot"
     title: str
@@ -70,7 +70,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Shape:
-    """Holds one line or area of a drawing. `path`: of SVG."""
+    """Holds one line or area of a drawing. `path`: an SVG path."""
 
     path: str
     colour: str
@@ -80,7 +80,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Tick:
-    """Holds the label of an axis at a place of the drawing."""
+    """Holds the label of an axis and its position in the drawing."""
 
     at: float
     text: str
@@ -88,7 +88,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Holds a plot for people without scripts, and for paper. `legend`: name, colour and dashes."""
+    """Holds a plot as a drawing, for readers without scripts and for paper. `legend`: name, colour and dashes of each line."""
 
     width: int
     height: int
@@ -130,7 +130,7 @@ def _cell(value: Any) -> Cell:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as people read it."""
+    """Return a value as text for people."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "NO", None: "not known"}[value]
     if isinstance(value, int):
@@ -148,5 +148,5 @@ def _template() -> Template:
 
 
 def page_of(parts: Sequence[Part], script: str, **facts: Any) -> str:
-    """Return the page. `script`: of our own; all else is escaped. `facts`: names of the template."""
+    """Return the page as HTML. `script`: our own script, which is not escaped; all other text is. `facts`: variables of the template."""
     return _template().render(parts=parts, script=script, **facts)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a run: report.json (schema/report.schema.json) for programs, report.html for people, and nodes.log, the output of its own nodes."""
+"""Writes the report of a run: report.json (schema/report.schema.json) for programs, report.html for people, and nodes.log, the output of nodes that
+the run started."""
 
 import contextlib
 import dataclasses
@@ -37,14 +38,14 @@ _ONE_IMPORT = threading.Lock()
 
 
 def page_module() -> Any:
-    """Import the module of the page, which takes half of a command's start, for commands that want it. Raise the errors of its import in every thread."""
+    """Import and return the module of the page, which takes half of a command's start-up time. Raise the errors of its import in every thread."""
     with _ONE_IMPORT:
         return importlib.import_module("rashpa.cli.report.report_html")
 
 
 def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = True) -> tuple[Path, ...]:
-    """Write the files into `folder`, which exists; return the paths of report.json and, with a `page`, of report.html. Nodes that stay up keep their logs
-    themselves. A part that cannot be shown becomes a caution of the outcome. Raise OSError when report.json cannot be written."""
+    """Write the files into `folder`, which exists. Return the paths of report.json and, with `page`, of report.html. Nodes that stay up keep their
+    own logs. A part that cannot be shown becomes a caution of the outcome. Raise OSError when report.json cannot be written."""
     as_json, as_html, log = (folder / name for name in REPORT_FILES)
     lines = [f"{name}: {line}\n" for name, said in outcome.logs.items() for line in said]
     _put_or_caution(outcome, log, lambda: "".join(lines))
@@ -69,7 +70,7 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = Tr
 
 
 def _put_or_caution(outcome: Outcome, path: Path, text_of: Callable[[], str]) -> bool:
-    """Write the file, or add a caution; return True when it is there now. A file of an earlier run never stays."""
+    """Write the file, or add a caution to the outcome; return True when the file was written. A file of an earlier run is removed in any case."""
     trouble: list[str] = []
     text = ""
     with only_tells(str(path), trouble.append):
@@ -86,7 +87,7 @@ def _put_or_caution(outcome: Outcome, path: Path, text_of: Callable[[], str]) ->
 
 
 def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Return everything that is known of a run, as JSON. `judged`: the findings of `rashpa check` on its files."""
+    """Return the report of a run as JSON. `judged`: the findings of `rashpa check` on its files."""
     from rashpa.control.books.series_books import series_of  # NumPy, for which no node waits
 
     file = outcome.plan.file
@@ -146,7 +147,7 @@ def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, An
 
 
 def _proofs(outcome: Outcome) -> dict[str, Any]:
-    """Return how pixels were proven, by packets and by images."""
+    """Return the results of the pixel checks, by packets and by images."""
     asked, link = outcome.plan.file.link, outcome.link_counts
     kinds = list(dict.fromkeys(receiver.destination_kind for receiver in outcome.plan.receivers))
     tables = [(kind, asked.of(kind)) for kind in kinds]
@@ -172,7 +173,7 @@ def _books(books: Books, balanced: bool) -> dict[str, Any]:
 
 
 def worst_latencies(latencies: Iterable[Latency]) -> dict[str, dict[str, float]]:
-    """Return the largest of each figure by stage."""
+    """Return, for each stage, the largest value of each latency figure."""
     result: dict[str, dict[str, float]] = {stage: {"count": 0, "p50": 0.0, "p99": 0.0, "max": 0.0} for stage in STAGES}
     for latency in latencies:
         one = result.setdefault(latency.stage, {"count": 0, "p50": 0.0, "p99": 0.0, "max": 0.0})
@@ -183,8 +184,8 @@ def worst_latencies(latencies: Iterable[Latency]) -> dict[str, dict[str, float]]
 
 
 def _receiver(outcome: Outcome, receiver: PlannedReceiver) -> dict[str, Any]:
-    """Describe one receiver: its node, the books over its buffers, the counters of its link. `heard`: whether it ever answered; `lost`: the run went on
-    without it. The books of a lost receiver are its last ones, and part of no sum."""
+    """Describe one receiver: its node, the books over its buffers, the counters of its link. `heard`: True when it ever answered; `lost`: True when
+    the run continued without it. The books of a lost receiver are the last ones it sent, and are part of no sum."""
     status = outcome.destinations.get(receiver.name)
     own = [buffer.section.name for buffer in outcome.plan.buffers_of(receiver.name)]
     known = [buffer.books for buffer in status.buffers] if status else []
@@ -265,7 +266,7 @@ def _injected(outcome: Outcome) -> dict[str, Any]:
 
 
 def _source(sources: Iterable[SourceStatus]) -> dict[str, Any]:
-    """Return the sum of all emulators: the longest time, and every DTP."""
+    """Combine the status of all emulators: the longest time, and the counts of every DTP."""
     known = list(sources)
     dtps = sorted((dtp for source in known for dtp in source.dtps), key=lambda dtp: dtp.id)
     elapsed_s = max((source.elapsed_s for source in known), default=0.0)
@@ -273,7 +274,7 @@ def _source(sources: Iterable[SourceStatus]) -> dict[str, Any]:
 
 
 def _emulator(outcome: Outcome, emulator: PlannedEmulator) -> dict[str, Any]:
-    """Describe one emulator: its node, the frames it played, the faults it injected. `heard`: whether it ever answered."""
+    """Describe one emulator: its node, the frames it played, the faults it injected. `heard`: True when it ever answered."""
     source = outcome.sources.get(emulator.name)
     return {
         "name": emulator.name,

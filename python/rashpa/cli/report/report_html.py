@@ -36,7 +36,7 @@ from rashpa.control.runfile.kernels import declaration, parameters_of
 
 
 def load() -> None:
-    """Read the parts of every page, and draw a plot once, so that no page waits for that."""
+    """Load the modules and texts of every page and draw one plot in advance, so that no page waits for this."""
     library()
     plot = curve_plot("", np.arange(2.0), np.arange(2.0), "")
     drawn([plot])
@@ -112,7 +112,7 @@ def _tables_behind(report: dict[str, Any]) -> list[Part]:
 
 
 def _judged(report: dict[str, Any]) -> Iterator[Note]:
-    """Yield the number of files that `rashpa check` has looked at, and its findings on those in which something is wrong or odd."""
+    """Yield the number of files that `rashpa check` has checked, and its findings on files with faults or oddities."""
     judged = report["files"]
     if not judged:
         return
@@ -127,7 +127,7 @@ def _judged(report: dict[str, Any]) -> Iterator[Note]:
 def _buffer_part(
     buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome, frames: Frames, plots: list[tuple[str, Any]]
 ) -> list[Part | None]:
-    """Return pictures and curves of one buffer, as far as they are known. Append its plots to `plots`; their places are None."""
+    """Return pictures and curves of one buffer, as far as they are known. Append its plots to `plots` and put None at their places in the result."""
     name = buffer.section.name
     receiver = outcome.plan.shown_receivers[name]
     entry = next((known for known in report["buffers"] if known["name"] == name), None)
@@ -167,7 +167,7 @@ def _curve(curve: Curve) -> Any:
 def _hit_plots(
     buffer: PlannedBuffer, file: str, frames: Frames, changes: Sequence[dict[str, Any]]
 ) -> list[tuple[str, Any]]:
-    """Return plots of each kernel with a verdict, from the file's tables. `changes`: of limits, as in report.json."""
+    """Return a plot for each kernel that decides on images, from the file's tables. `changes`: of limits, as in report.json."""
     plots = []
     for number, kernel in enumerate(buffer.section.kernel if file else ()):
         ports = {port.port: port for port in declaration(kernel.name).makes}

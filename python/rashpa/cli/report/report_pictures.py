@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images and curves of a report, from nodes and from the files of this machine."""
+"""Collects the images and curves of a report, from nodes and from files on this machine."""
 
 import base64
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class Shown:
 
 
 def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:
-    """Collect pictures and curves of a buffer. `file`: a file of a receiver of this machine, or empty."""
+    """Collect pictures and curves of a buffer. `file`: a file of a receiver on this machine, or empty."""
     name = buffer.section.name
     shown = Shown()
     if buffer not in outcome.plan.buffers[:MOST_BUFFERS]:
@@ -83,13 +83,13 @@ def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:
 
 
 def _rings_of(buffer: PlannedBuffer, outcome: Outcome) -> Rings:
-    """Return rings of equal resolution around the beam, none where a kernel has changed the shape of images."""
+    """Return rings of equal resolution around the beam; empty when a kernel has changed the shape of images."""
     beam = beam_of(outcome.plan, buffer.section.name, (buffer.width, buffer.height))
     return tuple((beam.x, beam.y, ring.radius, f"{ring.value:g} Å") for ring in beam.rings["Å"]) if beam else ()
 
 
 def _of_file(shown: Shown, file: str, rings: Rings, planned: tuple[int, int]) -> set[str]:
-    """Add pictures and curves of the file to `shown`, without the parts that cannot be read. Return the kinds that were found."""
+    """Add pictures and curves of the file to `shown`; skip parts that cannot be read. Return the kinds of pictures that were found."""
     found: set[str] = set()
     try:
         with open_run(Path(file)) as run, blaming(file):
@@ -146,7 +146,7 @@ def _figure(what: str, picture: Picture, text: str) -> Figure:
 
 
 def column_of(master: Path, name: str) -> NDArray[Any] | None:
-    """Return the file's table of one of the pipeline's numbers, a row an image; None when there is no such file or table."""
+    """Return one of the pipeline's numbers for each image, from the file's tables; None when there is no such file or table."""
     try:
         with Hdf5File(master) as file, blaming(str(master)):
             table = file.get(f"/entry/rashpa/{name}")

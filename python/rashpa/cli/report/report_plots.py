@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curves of a report, as Bokeh draws them: nothing lies over the data, colour alone never carries a meaning."""
+"""Draws the curves of a report with Bokeh. Nothing covers the data, and colour is never the only carrier of a meaning."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,8 @@ Steps = Sequence[tuple[int, float]]
 
 @dataclass(frozen=True)
 class Frames:
-    """Holds the axis that all curves along a run share. `per_s`: frames a second, as asked; 0: as fast as it goes, and the axis counts frames."""
+    """Holds the x axis that all curves along a run share. `per_s`: the requested frame rate; with 0, the run is unthrottled and the axis counts
+    frames."""
 
     end: float
     per_s: float = 0.0
@@ -36,7 +37,7 @@ class Frames:
         return f"seconds of the run, at {self.per_s:g} frames/s" if self.per_s else "frame number"
 
     def at(self, frames: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the places of frames on the axis."""
+        """Return the positions of frames on the axis."""
         return np.asarray(frames, np.float64) / (self.per_s or 1.0)
 
 
@@ -48,7 +49,7 @@ def frames_of(outcome: Outcome) -> Frames:
 
 
 def shares(table: NDArray[np.uint8], states: int, bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return bin edges in images, and of each bin the percentage of images in each state [state][bin]."""
+    """Return the bin edges in images, and the percentage of images in each state and bin, as [state][bin]."""
     edges = np.unique(np.linspace(0, table.size, min(bins, table.size) + 1).astype(np.int64))
     counts = np.stack([np.add.reduceat(table == state, edges[:-1], dtype=np.int64) for state in range(states)]).astype(
         np.float64
@@ -84,7 +85,7 @@ def _legend_beside(plot: Any) -> Any:
 
 
 def share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence[str], axis: Frames) -> Any:
-    """Plot one area for each state. With many images, bars narrower than a pixel would show patterns that the data do not have."""
+    """Plot one area for each state. Bars are not used: with many images, bars narrower than a pixel would show patterns that the data do not have."""
     edges, percent = shares(table, len(states), _BINS)
     frames = axis.at(buffer.section.phase + edges * buffer.section.every)
     plot = _plot(180, axis.name, "% of images")
@@ -110,15 +111,15 @@ def share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence
 
 
 def _to_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Repeat the last value: a value of a step plot belongs to the interval behind it."""
+    """Append the last value once more, because a step plot draws each value over the interval after it."""
     return np.append(values, values[-1])
 
 
 def hit_plot(
     buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: Mapping[str, Steps], axis: Frames
 ) -> Any:
-    """Plot the values that a verdict compares with `limits`, each with the images from which on it has its values. A bin shows its largest value, so that no
-    hit vanishes."""
+    """Plot the values that a verdict compares with `limits`; each step of the limits holds from its image on. A bin shows its largest value, so that
+    every hit is visible."""
     edges = np.unique(np.linspace(0, values.size, min(4 * _BINS, values.size) + 1).astype(np.int64))
     frames = axis.at(buffer.section.phase + edges * buffer.section.every)
     top = np.maximum.reduceat(values, edges[:-1]).astype(np.float64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The script of a report: BokehJS, compressed, and the plots, drawn when it is unpacked. Nothing is fetched from anywhere."""
+"""Makes the script of a report: compressed BokehJS and the plots, which the browser unpacks and draws. The page loads nothing from the network."""
 
 import base64
 import functools
@@ -15,13 +15,13 @@ _NEEDS = "Curves that move need a browser of 2023 or later; the rest does not."
 
 @functools.cache
 def library() -> str:
-    """Return BokehJS, compressed, as base64. The first call reads and compresses it."""
+    """Return compressed BokehJS as base64. The first call reads and compresses it."""
     scripts = Resources(mode="inline", components=["bokeh"]).js_raw  # plots need neither widgets nor tables
     return base64.b64encode(gzip.compress("\n".join(scripts).encode(), _LEVEL, mtime=0)).decode()
 
 
 def drawn(plots: list[Any]) -> tuple[str, list[str]]:
-    """Return the script, and a place for each plot."""
+    """Return the script, and for each plot the HTML of its place in the page."""
     if not plots:
         return "", []
     draw, places = components(plots, wrap_script=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plot of Bokeh as a drawing that needs no script: for paper, for mail, and for the moment before a script has drawn it."""
+"""Turns a Bokeh plot into an SVG drawing that needs no script: for paper, for mail, and until the script has drawn the plot."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -91,12 +91,12 @@ def _shape(glyph: Any, data: Any, to_x: _To, to_y: _To) -> Shape:
 
 
 def _stepped(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return corners: each value holds until the next place."""
+    """Return the corners of a step curve: each value holds until the next x."""
     return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
 
 
 def _path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
-    """Return a path; it breaks where a value is none."""
+    """Return an SVG path through the points. It is interrupted where a value is NaN."""
     parts: list[str] = []
     pen = "M"
     for across, down in zip(x.tolist(), y.tolist(), strict=True):

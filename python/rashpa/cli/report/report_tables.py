@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of report.html: all facts of report.json for people."""
+"""Makes the tables of report.html from report.json."""
 
 import json
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _MOST_DTPS = 64
 
 
 def books_table(report: dict[str, Any]) -> Table:
-    """Return the books of each buffer, and of all."""
+    """Return the books of each buffer, and their sum."""
     names = list(report["books"])
     if len(report["receivers"]) == 1:
         rows = [(buffer["name"], *(buffer["books"][name] for name in names)) for buffer in report["buffers"]]
@@ -104,7 +104,7 @@ def vetoes_part(report: dict[str, Any]) -> Iterable[Part]:
 
 
 def limits_part(report: dict[str, Any]) -> Iterable[Part]:
-    """Yield the limits of vetoes that changed while the run went on."""
+    """Yield the changes of a veto's limits during the run."""
     rows = [
         (
             buffer["name"],
@@ -144,7 +144,7 @@ def compression_table(report: dict[str, Any]) -> Table:
 
 
 def dtps_part(report: dict[str, Any]) -> Iterable[Part]:
-    """Yield the arrivals of each DTP, and the reasons of losses."""
+    """Yield the arrivals of each DTP, and the causes of losses."""
     names = ("id", "module", "expected", "complete", "partial", "missing", "lines_missing")
     rows = [
         (
@@ -161,7 +161,7 @@ def dtps_part(report: dict[str, Any]) -> Iterable[Part]:
 
 
 def events_part(report: dict[str, Any]) -> Iterable[Part]:
-    """Yield the events of the run: overruns, groups, series, feedback, messages of nodes."""
+    """Yield the events of the run: overruns, groups, series, feedback, and messages of nodes."""
     if report["groups"]:
         names = ("name", "images", "complete", "partial", "missing", "duplicates", "resent")
         yield Heading("Groups")
@@ -188,7 +188,7 @@ def events_part(report: dict[str, Any]) -> Iterable[Part]:
 
 
 def emulators_part(report: dict[str, Any]) -> Iterable[Part]:
-    """Yield the place and the counts of each emulator; nothing for a single one, which the rest of the page describes."""
+    """Yield the place and the counts of each emulator. Yield nothing for a single emulator, which the rest of the page describes."""
     if len(report["emulators"]) == 1:
         return
     yield Heading("Emulators")
@@ -208,7 +208,7 @@ def emulators_part(report: dict[str, Any]) -> Iterable[Part]:
 
 
 def cards_part(report: dict[str, Any]) -> Iterable[Part]:
-    """Yield the cycles of cards by cause; nothing without a card."""
+    """Yield the cycles of cards by cause. Yield nothing without a card."""
     cards = {each["name"]: each["card"] for each in report["emulators"] if each.get("card")}
     if not cards:
         return
@@ -222,7 +222,7 @@ def cards_part(report: dict[str, Any]) -> Iterable[Part]:
 
 
 def receivers_part(report: dict[str, Any]) -> Iterable[Part]:
-    """Yield the place and the link counters of each receiver; nothing for a single one, which the rest of the page describes."""
+    """Yield the place and the link counters of each receiver. Yield nothing for a single receiver, which the rest of the page describes."""
     if len(report["receivers"]) == 1:
         return
     yield Heading("Receivers")

@@ -14,7 +14,8 @@ _MOST_FINDINGS = 20
 
 
 def judged_files(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the findings for each NXmx file of the run on this machine: the number of images, faults, oddities. Leave out files for which no time is left."""
+    """Return the findings for each NXmx file of the run on this machine: the number of images, faults, oddities. Skip files once the time for checks
+    is used up."""
     began = time.monotonic()
     found = []
     for file in _files(outcome)[:_MOST_FILES]:
@@ -25,7 +26,7 @@ def judged_files(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def verdict_cautions(judged: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each file in which something is wrong."""
+    """Yield a line for each file with a fault."""
     for one in judged:
         if wrong := one["wrong"]:
             more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
@@ -45,7 +46,7 @@ def _files(outcome: Outcome) -> list[Path]:
 
 
 def judged_file(file: Path) -> dict[str, Any]:
-    """Return the findings on one file. One that cannot be read is wrong."""
+    """Return the findings on one file. A file that cannot be read counts as faulty."""
     from rashpa.data.base.bad_file import BadFileError
     from rashpa.data.making.nxmx_check import check_entries  # with HDF5, which no run waits for before it begins
 

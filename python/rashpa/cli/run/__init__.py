@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the commands that begin, steer and follow runs."""
+"""Holds the commands that start, control and follow runs."""

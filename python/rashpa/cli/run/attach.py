@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa attach`: takes over a run whose manager is gone."""
+"""`rashpa attach`: takes over a run whose manager has died."""
 
 import asyncio
 from pathlib import Path
@@ -37,7 +37,7 @@ def attach(
 ) -> None:
     """Take over a run whose manager has died: watch it to its end, close the books, write its report.
 
-    Nodes that stay up wait for their lease (10 s) before they act as the run file's run.orphaned says; with "finish" they go on, and keep the
+    Nodes that stay up wait for their lease (10 s) and then act as run.orphaned of the run file says. With "finish" they continue the run and keep the
     books for run.keep_books_s.
     """
     errors = Console(stderr=True)

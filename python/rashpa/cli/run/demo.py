@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa demo`: the first example, from within the package. It needs no clone and no run file."""
+"""`rashpa demo`: runs the first example, which the package contains. It needs no clone and no run file."""
 
 import json
 import re
@@ -42,8 +42,8 @@ def demo(
 ) -> None:
     """Run the first example: a JUNGFRAU 1M in software pushes images over RoCEv2 into a receiver on this machine.
 
-    The run file is written into the folder of the report and carried through as `rashpa run` does it, with its exit codes. At the end stands where
-    the report is, and what to try next.
+    The run file is written into the folder of the report and carried out as `rashpa run` does, with the same exit codes. The last lines name the
+    place of the report and the next commands to try.
     """
     console = Console(quiet=as_json)
     try:
@@ -62,7 +62,7 @@ def demo(
 
 
 def run_file_text(folder: Path, frames: int | None) -> str:
-    """Return the example with `folder` as the place of all its output, and with `frames` frames."""
+    """Return the run file of the example, with all output below `folder`, and with `frames` frames unless None."""
     text = packaged_file("examples", EXAMPLE).read_text(encoding="utf-8")
     text = text.replace(_ITS_OWN, f"{_typed(folder / RUN_FILE)} --output {_typed(folder)}", 1)
     output = json.dumps(str(folder), ensure_ascii=False)
@@ -71,7 +71,7 @@ def run_file_text(folder: Path, frames: int | None) -> str:
 
 
 def _write_run_file(folder: Path, frames: int | None) -> Path:
-    """Write the run file into the folder. Raise OSError that says why nothing can be written there."""
+    """Write the run file into the folder. Raise OSError, with the reason, when nothing can be written there."""
     if trouble := folder_trouble(folder):
         raise OSError(trouble)
     if folder.is_dir() and any(folder.iterdir()):
@@ -98,7 +98,7 @@ def _next_steps(file: Path, folder: Path, page: bool) -> list[str]:
 
 
 def _typed(path: Path) -> str:
-    """Return a path as a shell takes it."""
+    """Return a path quoted for a shell."""
     return shlex.quote(str(path))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names the facts of this machine by which a run may have lost packets."""
+"""Names the settings of this machine that may have made a run lose packets."""
 
 from rashpa.control.books.outcome import Outcome
 
@@ -7,7 +7,8 @@ _PACKETS = ("drop", "corrupt", "stall")
 
 
 def host_causes(outcome: Outcome) -> tuple[str, ...]:
-    """Return at most two lines on this machine when images of a run lack lines, and no fault was ordered that explains them. Return no line when nothing is poor."""
+    """Return at most two lines on poor settings of this machine when a run lost lines of images without an injected fault that explains them.
+    Otherwise return none."""
     faults = outcome.plan.file.faults
     ordered = faults.dead_modules or any(getattr(faults, name) for name in _PACKETS)
     received_here = any(receiver.node == "local" for receiver in outcome.plan.receivers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa join`: one more receiver for a group of a run that goes on."""
+"""`rashpa join`: adds a receiver to a group of a run that goes on."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa limits`: other limits for a veto of a run that goes on."""
+"""`rashpa limits`: changes the limits of a veto in a run that goes on."""
 
 from pathlib import Path
 from typing import Annotated
@@ -38,9 +38,10 @@ def limits(
     ] = 30.0,
     as_json: AsJson = False,
 ) -> None:
-    """Give a veto other limits while its run goes on, from the next stack on. The answer names the first image that has them; file and report record it.
+    """Give a veto other limits while its run goes on, from the next stack on. The answer names the first image that has them; file and report record
+    it.
 
-    Bounds and messages are those of the run file. All receivers of a group get the limits, with any unit.
+    Allowed values and error messages are the same as in the run file. All receivers of a group get the limits, with any unit.
     """
     tell = Teller("limits", as_json)
     pairs = dict(value.partition("=")[::2] for value in values)

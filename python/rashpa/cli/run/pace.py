@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate of a group of receivers."""
+"""Measures the rate of a group of receivers."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ class GroupPace:
         self._pace = Pace()
 
     def look(self, receivers: Mapping[str, Status]) -> None:
-        """Add the counts of all members of the group, against the clock of the member that began first."""
+        """Add the counts of all members of the group, timed by the clock of the member that began first."""
         destinations = [status.destination for name, status in receivers.items() if name in self.members]
         books = [buffer.books for destination in destinations if destination for buffer in destination.buffers]
         self._decided = sum(one.decided for one in books)
@@ -32,10 +32,10 @@ class GroupPace:
 
     @property
     def left_s(self) -> float | None:
-        """Return the seconds until all images of the group are decided, None while that is unknown."""
+        """Return the seconds until all images of the group are decided, None while the rate is unknown."""
         return self._pace.left_s(self._images)
 
     @property
     def said(self) -> str:
-        """Return the progress of the group in words."""
+        """Return the progress of the group as text."""
         return f"group {self._name}, {self._decided:,} of {self._images:,} ({self._decided / self._images:.0%})"

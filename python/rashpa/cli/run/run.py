@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa run FILE`: carries out a run, shows it, and says at the end whether the books balance."""
+"""`rashpa run FILE`: carries out a run, shows it, and reports at the end whether the books balance."""
 
 import asyncio
 import contextlib
@@ -133,7 +133,7 @@ def run(
 
 
 def _load_page() -> None:
-    """Import the modules for the end of a run, so that the end does not wait for them. It ignores errors, which the end reports."""
+    """Import the modules that the end of a run needs, so that the end does not wait for imports. Ignore errors here; the end reports them."""
     with contextlib.suppress(Exception):
         page_module().load()
         importlib.import_module("rashpa.cli.files.combine")
@@ -175,7 +175,7 @@ def conclude(
 
 
 def _document(outcome: Outcome, file: Path, command: str, written: Sequence[Path]) -> dict[str, Any]:
-    """Return the result of a run for programs; `report` is report.json (schema/report.schema.json), None where nothing was begun."""
+    """Return the result of a run for programs; `report` is report.json (schema/report.schema.json), None when the run did not begin."""
     stored = [buffer.file for buffer in outcome.buffers if buffer.file]
     return {
         "command": command,
@@ -187,7 +187,7 @@ def _document(outcome: Outcome, file: Path, command: str, written: Sequence[Path
 
 
 def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> None:
-    """Print tables and lines for people."""
+    """Print the outcome of a run as tables and lines."""
     for text in outcome.all_cautions:
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if outcome.problem:
@@ -204,7 +204,8 @@ def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> 
 
 
 def _checked_plan(file: Path, report: Path | None, page: bool, nodes_too: bool) -> Plan:
-    """Return the plan. Raise RunFileError for all faults that show without a node, and with `nodes_too` for those that local nodes would find."""
+    """Return the plan. Raise RunFileError for all faults that can be found without a node and, with `nodes_too`, for faults that nodes of this
+    machine would find."""
     plan = load_plan(file)
     problems = list(problems_before(plan, report, page=page))
     if nodes_too and not problems:
@@ -215,7 +216,7 @@ def _checked_plan(file: Path, report: Path | None, page: bool, nodes_too: bool) 
 
 
 def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
-    """Combine the files of a run that has several into one; a file that cannot be combined stays as it is."""
+    """Combine the files of a run into one master. When this fails, print the reason and leave the files as they are."""
     from rashpa.cli.files.combine import combine_run  # with HDF5, which no run waits for before it begins
     from rashpa.data.parts.run_parts import StoredRunError
 
@@ -228,7 +229,7 @@ def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
 
 @dataclass(frozen=True)
 class _Written:
-    """Holds the files of a report. `trouble`: why there is none; `cautions`: the parts that it lacks."""
+    """Holds the files of a report. `trouble`: the reason why there is none; `cautions`: the parts that it lacks."""
 
     paths: tuple[Path, ...] = ()
     trouble: str = ""
@@ -246,7 +247,7 @@ def _write_report(outcome: Outcome, folder: Path, file: Path, page: bool) -> _Wr
 
 
 def exit_code(outcome: Outcome) -> int:
-    """Return the exit code, 0 only for a run in which everything is stored or explained."""
+    """Return the exit code, 0 only when every image of the run is stored or its absence is explained."""
     if outcome.good:
         return ExitCode.GOOD
     if outcome.interrupted:
@@ -258,7 +259,7 @@ def exit_code(outcome: Outcome) -> int:
 
 
 def end_within(seconds: float, code: int) -> None:
-    """End this process, when it has not ended by itself until then."""
+    """End this process after `seconds`, unless it has ended before."""
     timer = threading.Timer(seconds, os._exit, args=(code,))
     timer.daemon = True
     timer.start()
@@ -283,7 +284,7 @@ async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
 
 
 def complain(errors: Console, text: str, command: str = "run") -> None:
-    """Print each line in red."""
+    """Print each line in red on standard error."""
     for line in text.splitlines():
         errors.print(f"rashpa {command}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The display of `rashpa run`: a progress bar a receiver while it lasts, with rate, hits and time left; tables at the end."""
+"""Displays a run of `rashpa run`: one progress bar for each receiver, with rate, hits and time left, and tables at the end."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "e
 
 
 class RunDisplay:
-    """Draws the progress bars of one run, one a receiver, or prints lines where no bar can move; `show` is the manager's observer."""
+    """Draws one progress bar for each receiver of a run, or prints lines where the output is no terminal. `show` is the manager's observer."""
 
     def __init__(self, console: Console, plan: Plan, quiet: bool) -> None:
         columns = (
@@ -55,7 +55,7 @@ class RunDisplay:
         self._bar.stop()
 
     def show(self, progress: RunProgress) -> None:
-        """Draw the manager's progress."""
+        """Draw the progress that the manager reports."""
         if progress.phase.startswith("configuring the emulator"):
             self._show_preparing(progress)
             return
@@ -73,7 +73,7 @@ class RunDisplay:
             self._show_receiver(name, progress.phase, progress.receivers.get(name), simulated)
 
     def _show_preparing(self, progress: RunProgress) -> None:
-        """Show the share of the datasets in memory; of several emulators the smallest share."""
+        """Show the share of the datasets that is in memory; of several emulators, the smallest share."""
         shares = [status.prepared for status in progress.emulators.values()]
         share = min(shares, default=0.0)
         for name, task in self._tasks.items():
@@ -119,7 +119,7 @@ class RunDisplay:
         self._say(name, f"{description}: {how_far}, {', '.join(said)}")
 
     def _show_writing(self, name: str, destination: DestinationStatus, state: str, pace: "Pace") -> None:
-        """Show the progress of the sinks at the end, also where no bar can be drawn."""
+        """Show the progress of the sinks at the end of a run, with lines where no bar can be drawn."""
         books = sum((buffer.books for buffer in destination.buffers), Books())
         to_write = sum(buffer.to_write for buffer in destination.buffers)
         named = f" {self._names[name]}".rstrip()
@@ -137,7 +137,7 @@ class RunDisplay:
         self._bar.update(self._tasks[name], description=description, completed=completed, said=said)
 
     def _say(self, name: str, line: str) -> None:
-        """Print the line every few seconds, where no bar is drawn."""
+        """Print the line, at most once in a few seconds, where no bar is drawn."""
         now = time.monotonic()
         if now - self._told.get(name, self._began) < SAY_EVERY_S:
             return
@@ -147,7 +147,7 @@ class RunDisplay:
             self._console.print(plain, markup=False, highlight=False, soft_wrap=True)
 
     def _say_busy(self, buffer: BufferStatus) -> None:
-        """Print a line, once, for each step that does not end."""
+        """Print a line, once, for each step that hangs."""
         if bool(buffer.busy) == (buffer.name in self._busy):
             return
         if not buffer.busy:
@@ -189,7 +189,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
 
 
 def _print_groups(console: Console, outcome: Outcome) -> None:
-    """Print the books of each group: a line a member, and the sum."""
+    """Print the books of each group: a line for each member, and the sum."""
     columns = ("group", "dealt", "complete", "partial", "missing", "counted", "duplicates", "resent")
     for group in outcome.groups:
         table = Titled(f"group {group.name}: each image once")
@@ -243,7 +243,7 @@ def _print_sinks(console: Console, outcome: Outcome) -> None:
 
 
 def _consumer_lines(sink: SinkStatus) -> Iterator[str]:
-    """Yield a line for each consumer that did not get all images of a sink."""
+    """Yield a line for each consumer that missed images of a sink."""
     if sink.restarts:
         yield f"sink {sink.name}: the process that sends to consumers has died {sink.restarts} times and came back; the log says by what"
     if sink.consumers and sink.dropped:
@@ -291,7 +291,7 @@ def _print_rates(console: Console, outcome: Outcome) -> None:
 
 
 def _card_line(name: str, counts: dict[str, int]) -> str:
-    """Return the cycles of a card by cause, as a line."""
+    """Return the cycles of a card by cause, as one line of text."""
     cycles = counts["cycles"]
     waits = ", ".join(f"{counts[f'wait_{what}'] / max(cycles, 1):.0%} {what}" for what in ("credit", "memory", "wire"))
     said = f"{name}: {counts['images']:,} images of DTPs in {cycles:,} cycles of the card; waits: {waits}"
@@ -301,7 +301,7 @@ def _card_line(name: str, counts: dict[str, int]) -> str:
 
 
 def _rate_caution(outcome: Outcome) -> str:
-    """Return a caution for a run that was slower than planned; empty when it was not, or did not come to its regular end."""
+    """Return a caution for a run that was slower than planned; empty when it was fast enough or ended early."""
     planned, rates, books = outcome.plan.file.detector.rate_hz, outcome.rates, outcome.books
     if planned <= 0 or rates.frames_per_s >= 0.9 * planned or outcome.problem:
         return ""

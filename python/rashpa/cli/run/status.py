@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa status [NODE…]`: the progress of nodes: states, books, rates, margins."""
+"""`rashpa status [NODE…]`: shows the progress of nodes: states, books, rates, margins."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ _MOST_PICTURES = 4
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """Holds a snapshot of one node; `parts`: an emulator, or the buffers of a receiver; `standing`: the places at which nothing passes."""
+    """Holds a snapshot of one node. `parts`: an emulator, or the buffers of a receiver; `standing`: the places at which nothing moves."""
 
     node: str
     role: str
@@ -44,14 +44,14 @@ def status(
 ) -> None:
     """Show the progress of nodes: state, books, rates and margins, live.
 
-    `margin`: of an emulator its worst lag behind the rate of its order, of a buffer the share of its slots that are free. The bearer token is
-    taken from the environment's RASHPA_TOKEN.
+    `margin` of an emulator is its longest delay behind the planned rate; `margin` of a buffer is the share of its slots that are free. The bearer
+    token is taken from the environment's RASHPA_TOKEN.
     """
     watch("status", nodes or (), authority, every, once, json, _look, _drawn, _show_image)
 
 
 async def _show_image(nodes: list[Watched[NodeStatus]]) -> None:
-    """Show the newest image of the first buffer where standard output is a terminal that can."""
+    """Show the newest image of the first buffer, on a terminal that can show pictures."""
     if not sys.stdout.isatty():
         return
     from rashpa.cli.terminal_picture import protocol_of, show_picture  # PIL, for a picture alone
@@ -107,7 +107,7 @@ def _table(nodes: list[Watched[NodeStatus]]) -> Fitted:
 
 
 def _pictures(node: Watched[NodeStatus]) -> list[str]:
-    """Return the addresses where a browser or curl finds a picture of the images that a node receives."""
+    """Return the URLs of pictures of the images that a node receives, for a browser or curl."""
     parts = node.view.parts if node.view is not None and not node.problem else ()
     return [f"{node.client.url}/preview?buffer={part.name}" for part in parts if isinstance(part, Receiving)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa pause|resume|abort OUT`: orders to the manager of a run, from any place that has its output folder."""
+"""`rashpa pause|resume|abort OUT`: sends orders to the manager of a run, from any machine that can read its output folder."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa stop`: ends a run in order at its present frame, from any place that has its output folder."""
+"""`rashpa stop`: ends a run in order at its present frame, from any machine that can read its output folder."""
 
 import asyncio
 import contextlib
@@ -61,7 +61,7 @@ def stop(
 
 
 def _asked(path: Path, timeout_s: float, tell: Teller) -> int:
-    """Ask the manager to end the run; return the exit code. Raise StopError when it does not end."""
+    """Ask the manager to end the run; return the exit code. Raise StopError when the run does not end."""
     request = StopRequest(path, who())
     try:
         answer = request.wait(timeout_s)
@@ -86,7 +86,7 @@ def _asked(path: Path, timeout_s: float, tell: Teller) -> int:
 
 
 def who() -> str:
-    """Return the user that asks, as people read it: name, machine and process."""
+    """Return the user that sends the order, as text: name, machine and process."""
     user = str(os.getuid())
     with contextlib.suppress(KeyError, OSError):  # a process without an entry in the table of users
         user = getpass.getuser()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa top [NODE…]`: the load of nodes on their machines, thread by thread."""
+"""`rashpa top [NODE…]`: shows the load of nodes on their machines, thread by thread."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -19,8 +19,8 @@ _BUSY = 0.9  # of a processor: the others wait for such a thread
 
 @dataclass(frozen=True)
 class NodeLoad:
-    """Holds a snapshot of one node's load. `busy`: processors that its process keeps busy, of `processors`; `threads`: the busiest first. `queues`: the
-    filled queues, in words."""
+    """Holds a snapshot of one node's load. `busy`: the number of processors that its process keeps busy, out of `processors`; `threads`: the busiest
+    first; `queues`: the filled queues, as text."""
 
     node: str
     state: str
@@ -45,7 +45,7 @@ def top(
 ) -> None:
     """Show the load of nodes on their machines: processors, memory, files, queues and the busiest threads, live.
 
-    A thread at 100 % of a processor holds its node up. `rashpa status` shows the progress of the nodes. The bearer token is taken from the
+    A thread at 100 % of a processor limits its node. `rashpa status` shows the progress of the nodes. The bearer token is taken from the
     environment's RASHPA_TOKEN.
     """
     watch("top", nodes or (), authority, every, once, json, _look, lambda known: _table(known, threads))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of `rashpa status` and `rashpa top`: the nodes, the interval, and the form: a table, once or as JSON."""
+"""The common part of `rashpa status` and `rashpa top`: asks the nodes at intervals and shows a live table, a single table, or JSON."""
 
 import asyncio
 import contextlib
@@ -74,7 +74,7 @@ class Watched(Generic[View]):
             self.problem = str(error)
 
     def document(self) -> dict[str, object]:
-        """Return the view for programs, without the status from which it was made."""
+        """Return the view for programs, without the status behind it."""
         known = {} if self.view is None or self.problem else asdict(self.view)
         for inner in ("said", "watch"):
             known.pop(inner, None)
@@ -92,7 +92,8 @@ def watch(
     drawn: Callable[[list[Watched[View]]], RenderableType],
     behind: Callable[[list[Watched[View]]], Awaitable[None]] | None = None,
 ) -> None:
-    """Look at the nodes until interrupted; `question` gets its last answer, `behind` says more behind a single table. Raise typer.Exit."""
+    """Ask the nodes at intervals until interrupted and show the answers. `question` gets the node's last answer; `behind` prints more after a single
+    table. Raise typer.Exit."""
     try:
         runs = [] if nodes else [*map(str, journals_here())]
         clients = _clients_of(nodes or runs or _HERE, authority)
