@@ -89,15 +89,15 @@ socket.send(cbor2.dumps({"type": "end", **common}))
 '''
 
 
-def run_text(words: list[str], port: int) -> str:
+def run_text(words: list[str], port: int, frames: int = 12, module: list[dict[str, int]] | None = None) -> str:
     return run_file(
-        run={"name": "eiger2", "frames": 12, "output": ".", "existing": "replace"},
+        run={"name": "eiger2", "frames": frames, "output": ".", "existing": "replace"},
         detector={
             "width": 96,
             "height": 64,
             "pixel": "uint16",
             "control": {"kind": "command", "start": words, "silence_s": 8.0},
-            "module": [{"x": 0, "y": 0}, {"x": 0, "y": 64}],
+            "module": module or [{"x": 0, "y": 0}, {"x": 0, "y": 64}],
         },
         link={"kind": "stream2", "stream2": {"address": f"tcp://127.0.0.1:{port}"}},
         buffer={
@@ -152,3 +152,85 @@ def test_the_series_describes_itself_in_the_file(foreign: tuple[Path, int, str, 
         assert detector["distance"][()] == pytest.approx(0.25)
         assert file["entry/instrument/beam/incident_wavelength"][()] == pytest.approx(1.0332)
         assert json.loads(file["entry/rashpa/stream_start"][()])["series_unique_id"] == "01ABC"
+
+
+SENDER_OF_VERSION_1 = '''
+"""An EIGER with Stream V1, all details of its start, and images in the encodings of that version."""
+import json, sys
+import h5py, hdf5plugin, numpy as np, zmq
+
+rows, columns, images = 64, 96, 8
+socket = zmq.Context().socket(zmq.PUSH)
+socket.linger = 20000
+socket.bind("tcp://127.0.0.1:" + sys.argv[1])
+
+def chunk_of(array):
+    with h5py.File("memory", "w", driver="core", backing_store=False) as file:
+        data = file.create_dataset("data", data=array, chunks=array.shape, **hdf5plugin.Bitshuffle(cname="lz4"))
+        return data.id.read_direct_chunk((0, 0))[1]
+
+def said(**words):
+    return json.dumps(words).encode()
+
+def array(htype, values):
+    return [said(htype=htype, shape=[columns, rows], type=values.dtype.name), values.tobytes()]
+
+mask = np.zeros((rows, columns), np.uint32)
+mask[3, 5] = 1
+socket.send_multipart([
+    said(htype="dheader-1.0", series=9, header_detail="all"),
+    said(nimages=images, ntrigger=1, count_time=0.002, frame_time=0.0025, photon_energy=12000.0, wavelength=1.0332,
+         detector_distance=0.25, detector_number="E-08", threshold_energy=6000.0, flatfield_correction_applied=True,
+         data_collection_date="2023-11-14T22:13:20.000", **{f"word_{n}": n for n in range(80)}),
+    *array("dflatfield-1.0", np.full((rows, columns), 1.5, np.float32)),
+    *array("dpixelmask-1.0", mask),
+    *array("dcountrate_table-1.0", np.zeros((2, 9), np.float32)),
+    b"appendix of the user",
+])
+for number in range(images):
+    image = np.random.default_rng(number).poisson(3, (rows, columns)).astype(np.uint16)
+    data, encoding = (chunk_of(image), "bs16-lz4<") if number % 2 else (image.tobytes(), "<")
+    socket.send_multipart([
+        said(htype="dimage-1.0", series=9, frame=number, hash="none"),
+        said(htype="dimage_d-1.0", shape=[columns, rows], type="uint16", encoding=encoding, size=len(data)),
+        data,
+        said(htype="dconfig-1.0", start_time=number * 2_500_000, stop_time=number * 2_500_000 + 2_000_000, real_time=2_000_000),
+        b"appendix of an image",
+    ])
+socket.send_multipart([said(htype="dseries_end-1.0", series=9)])
+'''
+
+
+def test_a_series_of_version_1_has_pixels_times_mask_and_flat_field(tmp_path: Path) -> None:
+    for package in ("cbor2", "hdf5plugin", "zmq"):
+        pytest.importorskip(package)
+    (tmp_path / "send.py").write_text(SENDER_OF_VERSION_1, encoding="utf-8")
+    port = free_ports(1)
+    text = run_text(words=[sys.executable, "send.py", str(port)], port=port, frames=8, module=[{"x": 0, "y": 0}])
+    code, output, report = typed_run(text, tmp_path)
+    assert code == 0, output
+    books = report["buffers"][0]["books"]
+    assert (books["complete"], books["missing"]) == (8, 0), output
+    series = rashpa.open(tmp_path / "eiger2_both_master.h5")
+    flat = None
+    with h5py.File(tmp_path / "eiger2_both_master.h5", "r") as file:
+        detector = file["entry/instrument/detector"]
+        assert detector["serial_number"][()] == b"E-08"
+        assert detector["threshold_energy"][()] == 6000.0
+        assert detector["distance"][()] == pytest.approx(0.25)
+        assert detector["frame_time"][()] == pytest.approx(0.0025)
+        assert detector["pixel_mask"][3, 5] & 1
+        assert not detector["pixel_mask"][3, 6]
+        assert file["entry/instrument/beam/incident_wavelength"][()] == pytest.approx(1.0332)
+        said = json.loads(file["entry/rashpa/stream_start"][()])
+        flat = detector["flatfield"][()]
+    assert (said["description_v1"]["word_79"], said["appendix"]) == (79, "appendix of the user")
+    assert flat.shape == (64, 96)
+    assert (flat == 1.5).all()
+    began = 1_700_000_037_000_000_000  # TAI
+    np.testing.assert_array_equal(series.tables.timestamp_ns, [began + number * 2_500_000 for number in range(8)])
+    for number in range(8):
+        made = np.random.default_rng(number).poisson(3, (64, 96)).astype(np.uint16)
+        image = np.ma.filled(series.image(number), 0)
+        made[3, 5] = image[3, 5]  # masked
+        assert np.array_equal(image, made), number

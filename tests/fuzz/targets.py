@@ -27,12 +27,14 @@ from rashpa.data.datasets.calibration import load_map
 from rashpa.data.datasets.dataset_directory import read_description
 from rashpa.data.datasets.datasets import dataset_from_spec
 from rashpa.data.files.bounded_cbor import item_place
+from rashpa.data.stream.stream1 import read_start
 from rashpa.data.stream.stream2 import Image, Other, Start, StreamError, read_message
 from rashpa.data.stream.stream_regions import lost_of, regions_of
 from rashpa.data.wire.packet import decode, encode
 from rashpa.data.wire.packet_hex import PacketError, parse_hex
 from rashpa.node.engine.dataset_parts import spec_of
 from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.series_facts import plain_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -243,6 +245,31 @@ def _stream2_seeds() -> list[bytes]:
     ]
 
 
+# ---- starts of Stream V1 --------------------------------------------------------------------------------------------------------
+
+_CUT = b"$$"
+
+
+def _stream1(data: bytes) -> None:
+    """Read frames with cuts between them."""
+    with suppress(StreamError):
+        start = read_start(data.split(_CUT))
+        plain_of(start.fields)
+        start.mask("threshold_1")
+        start.flatfield("threshold_1")
+        start.number("beam_center_x")
+        start.of_channel("threshold_energy", "threshold_1")
+
+
+def _stream1_seeds() -> list[bytes]:
+    head = b'{"htype":"dheader-1.0","series":4,"header_detail":"all"}'
+    about = b'{"nimages":10,"ntrigger":2,"count_time":0.1,"detector_distance":0.2,"photon_energy":12000.0}'
+    flatfield = b'{"htype":"dflatfield-1.0","shape":[4,2],"type":"float32"}'
+    mask = b'{"htype":"dpixelmask-1.0","shape":[4,2],"type":"uint32"}'
+    arrays = [flatfield, bytes(32), mask, bytes(range(32))]
+    return [head, *(_CUT.join([head, about, *more]) for more in ([], arrays, [*arrays, b"appendix"]))]
+
+
 TARGETS = {
     target.name: target
     for target in (
@@ -251,5 +278,6 @@ TARGETS = {
         Target("dataset", _dataset, _dataset_seeds),
         Target("packet_text", _packet, _packet_seeds),
         Target("stream2", _stream2, _stream2_seeds),
+        Target("stream1", _stream1, _stream1_seeds),
     )
 }

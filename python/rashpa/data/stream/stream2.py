@@ -319,6 +319,8 @@ def packed_table(what: str, value: object) -> PackedArray:
 
 def packed_array(what: str, value: object) -> PackedArray:
     """Return a two-dimensional array of tag 40, with its bytes as they are. Raise StreamError."""
+    if isinstance(value, PackedArray):  # of another version, and checked there
+        return value
     import cbor2
 
     def refuse(why: str) -> StreamError:

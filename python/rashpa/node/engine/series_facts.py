@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control.runfile.run_file import Detector
+from rashpa.data.files.bounded_cbor import CborError, loads_cbor
 from rashpa.data.parts.made_hdf5 import made_hdf5
-from rashpa.data.stream.stream2 import Start, StreamError, read_message, text_of
+from rashpa.data.stream.stream1 import read_start
+from rashpa.data.stream.stream2 import Message, PackedArray, Start, StreamError, read_message, text_of
 
 _DETECTOR = "entry/instrument/detector"
 _BEAM = "entry/instrument/beam"
@@ -31,6 +33,7 @@ _FLAGS = {
     "virtual_pixel_interpolation_enabled": "virtual_pixel_interpolation_applied",
 }
 _MOST_TEXT = 1 << 20
+_ARRAY = 4  # of CBOR's kinds
 _EV_ANGSTROM = 12398.419843320026
 
 
@@ -39,12 +42,24 @@ def starts_of(descriptions: Sequence[bytes]) -> list[Start]:
     found = []
     for one in descriptions:
         try:
-            message = read_message(one)
-        except (StreamError, ImportError):
+            message = _start_of(one)
+        except (CborError, StreamError, ImportError):
             continue
         if isinstance(message, Start):
             found.append(message)
     return found
+
+
+def _start_of(description: bytes) -> Message:
+    """Read a message of version 2, which is a map, or the frames of a start of version 1, an array unless there is one alone. Raise CborError or StreamError."""
+    if description[:1] == b"{":
+        return read_start([description])
+    if description[:1] and description[0] >> 5 == _ARRAY:
+        frames = loads_cbor(description)
+        if not all(isinstance(frame, bytes) for frame in frames):
+            raise StreamError("no frames of a start; correct the sender")
+        return read_start(frames)
+    return read_message(description)
 
 
 def write_series(master: Path, start: Start, module: int) -> None:
@@ -159,6 +174,8 @@ def plain_of(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
+    if isinstance(value, PackedArray):
+        return f"array of {value.shape[1]} x {value.shape[0]} {value.dtype.name}"
     tag = getattr(value, "tag", None)
     return str(value) if tag is None else f"tag {tag}"
 

@@ -63,6 +63,7 @@ void Intake::begin(const Message& message) noexcept {
   series_ = message.series;
   unique_id_size_ = keep(unique_id_, message.unique_id);
   if (message.type == Type::start) {
+    series_began_ns_ = message.timestamp_ns;
     for (const std::string_view name : message.names()) {
       channel_sizes_[channels_count_] = keep(channels_[channels_count_], name);
       ++channels_count_;
@@ -174,6 +175,7 @@ Intake::Verdict Intake::image(const Message& message, std::int64_t now, Parts& p
     }
   }
   parts.timestamp_ns = message.timestamp_ns;
+  if (message.since_ns && series_began_ns_ != 0) parts.timestamp_ns = series_began_ns_ + *message.since_ns;
   parts.flags = message.flags;
   return parts.count == 0 ? Verdict::done : Verdict::unpack;
 }

@@ -84,6 +84,7 @@ class Intake {
   bool begun_ = false, ended_ = false;
   std::int64_t waiting_since_ns_ = 0;  // for a start, since the first image
   std::uint64_t series_ = 0;
+  std::uint64_t series_began_ns_ = 0;  // TAI; 0: not said
   std::array<char, 64> unique_id_{};
   std::size_t unique_id_size_ = 0;
   std::array<std::array<char, 64>, kMostChannels> channels_{};  // by module

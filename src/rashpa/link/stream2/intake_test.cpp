@@ -83,6 +83,22 @@ TEST_F(Stream2Intake, messages_of_another_series_are_counted_and_change_nothing)
   EXPECT_TRUE(intake_->ended());
 }
 
+TEST_F(Stream2Intake, an_image_without_a_time_of_its_own_counts_from_the_begin_of_its_series) {
+  Message start;
+  start.type = Type::start;
+  start.series = 1;
+  start.timestamp_ns = 5'000;
+  EXPECT_EQ(intake_->offer(start, 1, parts_), Intake::Verdict::done);
+  Message image;
+  image.type = Type::image;
+  image.series = 1;
+  image.since_ns = 70;
+  image.data[0] = {.channel = "", .rows = 2, .columns = 4, .pixel = PixelType::u16};
+  image.channels_of_data = 1;
+  ASSERT_EQ(intake_->offer(image, 1, parts_), Intake::Verdict::unpack);
+  EXPECT_EQ(parts_.timestamp_ns, 5'070U);
+}
+
 TEST_F(Stream2Intake, repeated_images_are_taken_once) {
   start();
   EXPECT_EQ(image(3), Intake::Verdict::unpack);

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "rashpa/core/cbor/cbor.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/frame/storage_cell.hpp"
@@ -75,10 +76,21 @@ std::vector<std::string> ReceiverThread::starts() const {
   return starts_;
 }
 
-void ReceiverThread::keep_start(std::span<const std::byte> bytes) noexcept {
+void ReceiverThread::keep_start(const Buffer& message) noexcept {
   try {
     const std::lock_guard lock(keeping_);
-    if (starts_.size() < kMostStarts) starts_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (starts_.size() >= kMostStarts) return;
+    Cbor frames;
+    if (message.frames() == 1) {
+      frames.append(message.frame(0));
+    } else {
+      frames.array(message.frames());
+      for (std::size_t n = 0; n < message.frames(); ++n) {
+        frames.bytes_head(message.frame(n).size());
+        frames.append(message.frame(n));
+      }
+    }
+    starts_.emplace_back(reinterpret_cast<const char*>(frames.bytes().data()), frames.bytes().size());
   } catch (const std::bad_alloc&) {  // the files go without
   }
 }
@@ -163,7 +175,7 @@ bool ReceiverThread::offer(Source& source, std::size_t number, std::int64_t now)
       unpackers_.publish();
       break;
     case Intake::Verdict::done:
-      if (message_.type == Type::start) keep_start(connection.buffer().frame(0));
+      if (message_.type == Type::start) keep_start(connection.buffer());
       if (!had_ended && source.intake.ended()) source.ended_ns = now;
       break;
   }

@@ -31,7 +31,7 @@ class ReceiverThread final : public LinkThread {
   void add_sender(const SenderAddress& address, std::vector<StreamDtp*> dtps, bool alone);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }
-  /// Any thread: the starts of series that came.
+  /// Any thread: the starts of series that came. One of several frames is a CBOR array of them.
   [[nodiscard]] std::vector<std::string> starts() const;
 
  private:
@@ -46,7 +46,7 @@ class ReceiverThread final : public LinkThread {
   [[nodiscard]] bool pump(Source& source, std::size_t connection, std::int64_t now) noexcept;
   [[nodiscard]] bool offer(Source& source, std::size_t connection, std::int64_t now) noexcept;
   [[nodiscard]] bool read(const Buffer& buffer, Message& message) noexcept;
-  void keep_start(std::span<const std::byte> bytes) noexcept;
+  void keep_start(const Buffer& message) noexcept;
   [[nodiscard]] bool retire(std::int64_t now) noexcept;
   void put(Part& part, std::uint64_t timestamp_ns, std::uint32_t flags, std::int64_t now) noexcept;
   void pass(std::int64_t now) noexcept;

@@ -5,13 +5,18 @@
 #include <charconv>
 #include <optional>
 
+#include "rashpa/core/time/iso_time.hpp"
+#include "rashpa/core/time/leap_seconds.hpp"
+
 namespace rashpa::link::stream2 {
 
 namespace {
 
 constexpr std::size_t kMostJsonBytes = 1U << 20;
-constexpr std::size_t kMostKeys = 64;
+constexpr std::size_t kMostKeys = 256;  // a start describes the detector in some eighty
 constexpr unsigned kDeepestJson = 16;
+constexpr std::uint64_t kFirstDate = 1'000'000'000'000'000'000;  // 2001: smaller times count from the series' begin
+constexpr std::uint64_t kLastDate = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMostPixelsOfV1 = std::uint64_t{1} << 27;
 
 /// The entries of one object of JSON, with their values as they are written. Texts with escapes stay as they are: no
@@ -154,6 +159,34 @@ bool encoding_of(std::string_view name, Packed& one) noexcept {
   return true;
 }
 
+// When the series began, as its description says. A date without a zone is of UTC.
+std::uint64_t series_begin(const Buffer& message) noexcept {
+  if (message.frames() < 2) return 0;
+  const JsonObject about(message.frame(1));
+  const std::string_view date = about.text("data_collection_date");
+  std::array<char, 48> zoned{};
+  if (!about.good() || date.empty() || date.size() >= zoned.size()) return 0;
+  auto began = utc_of_iso(date);
+  if (!began) {
+    *std::copy(date.begin(), date.end(), zoned.begin()) = 'Z';
+    began = utc_of_iso({zoned.data(), date.size() + 1});
+  }
+  return began && *began < kLastDate ? tai_of_utc(*began) : 0;
+}
+
+// The frame behind the pixels, which may be missing.
+void read_times(const Buffer& message, Message& out) noexcept {
+  if (message.frames() < 4) return;
+  const JsonObject times(message.frame(3));
+  const auto began = times.count("start_time");
+  if (!times.good() || !began || !times.text("htype").starts_with("dconfig-1.")) return;
+  if (*began < kFirstDate) {
+    out.since_ns = *began;
+  } else if (*began < kLastDate) {
+    out.timestamp_ns = tai_of_utc(*began);
+  }
+}
+
 bool read_pixels(const Buffer& message, Message& out) noexcept {
   if (message.frames() < 3) return false;
   const JsonObject about(message.frame(1));
@@ -188,6 +221,7 @@ bool read_json_message(const Buffer& message, Message& out) noexcept {
   const std::string_view type = head.text("htype");
   if (type.starts_with("dheader-1.")) {
     out.type = Type::start;
+    out.timestamp_ns = series_begin(message);
     return true;
   }
   if (type.starts_with("dseries_end-1.")) {
@@ -198,6 +232,7 @@ bool read_json_message(const Buffer& message, Message& out) noexcept {
   const auto frame = head.count("frame");
   out.type = Type::image;
   out.image = frame.value_or(0);
+  read_times(message, out);
   return frame && read_pixels(message, out);
 }
 

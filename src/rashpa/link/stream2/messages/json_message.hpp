@@ -9,7 +9,7 @@ namespace rashpa::link::stream2 {
 
 /// Returns true when a message is one of V1: its first frame is an object of JSON.
 [[nodiscard]] bool is_json(const Buffer& message) noexcept;
-/// Reads it. False: it is none, or breaks a bound. Times and masks are left where they are.
+/// Reads it. False: it is none, or breaks a bound. Masks of a start are left where they are.
 [[nodiscard]] bool read_json_message(const Buffer& message, Message& out) noexcept;
 
 }  // namespace rashpa::link::stream2

@@ -38,6 +38,34 @@ TEST(Stream1Message, an_image_has_its_series_number_and_pixels) {
   EXPECT_EQ(message.pixels()[0].bytes.size(), 12U);
 }
 
+TEST(Stream1Message, a_start_has_the_date_of_its_description_and_images_the_time_since_then) {
+  constexpr std::uint64_t kAt = 1'700'000'000'123'000'000 + 37'000'000'000;  // TAI
+  const std::string head = R"({"htype":"dheader-1.0","series":4,"header_detail":"basic"})";
+  Message message;
+  for (const char* date : {"2023-11-14T22:13:20.123", "2023-11-14T22:13:20.123Z", "2023-11-15T00:13:20.123+02:00"}) {
+    const std::string about = std::string(R"({"count_time":0.1,"data_collection_date":")") + date + "\"}";
+    ASSERT_TRUE(read_json_message(frames({head, about}), message));
+    EXPECT_EQ(message.timestamp_ns, kAt) << date;
+  }
+  for (const std::string bad : {R"({"data_collection_date":"tomorrow"})", R"({"data_collection_date":7})", "[]", ""}) {
+    ASSERT_TRUE(read_json_message(frames({head, bad}), message)) << bad;
+    EXPECT_EQ(message.timestamp_ns, 0U) << bad;
+  }
+  const auto timed = [&](const std::string& start) {
+    const std::string times = R"({"htype":"dconfig-1.0","stop_time":9,"real_time":2,"start_time":)" + start + "}";
+    EXPECT_TRUE(read_json_message(frames({kHead, kAbout, kData, times}), message));
+    return message;
+  };
+  EXPECT_EQ(timed("7").since_ns, 7U);
+  EXPECT_EQ(timed("7").timestamp_ns, 0U);
+  EXPECT_EQ(timed("1700000000123000000").timestamp_ns, kAt) << "a time behind 2001 is a date";
+  EXPECT_FALSE(timed("1700000000123000000").since_ns);
+  for (const char* bad : {"-1", "0.5", "\"7\"", "99999999999999999999", "18446744073709551615"}) {
+    EXPECT_FALSE(timed(bad).since_ns) << bad;
+    EXPECT_EQ(timed(bad).timestamp_ns, 0U) << bad;
+  }
+}
+
 TEST(Stream1Message, starts_and_ends_have_their_series_and_others_are_passed_over) {
   Message message;
   const std::vector<std::pair<std::string, Type>> all{

@@ -40,9 +40,10 @@ struct Message {
   std::uint64_t series = 0;
   std::string_view unique_id;
   std::uint64_t image = 0;
-  std::uint64_t timestamp_ns = 0;  ///< TAI, when the image began; 0: not said
-  std::uint32_t flags = 0;         ///< of our own sender's record
-  bool partial = false;            ///< its sender has lost a part of it
+  std::uint64_t timestamp_ns = 0;         ///< TAI, when the image, or the series of a start, began; 0: not said
+  std::optional<std::uint64_t> since_ns;  ///< where an image has no time of its own: since its series began
+  std::uint32_t flags = 0;                ///< of our own sender's record
+  bool partial = false;                   ///< its sender has lost a part of it
   std::array<Packed, kMostChannels> data{};
   std::size_t channels_of_data = 0;
   std::array<std::string_view, kMostChannels> channels{};  ///< start

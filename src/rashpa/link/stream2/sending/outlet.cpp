@@ -60,10 +60,10 @@ void Outlet::look() noexcept {
   stage_ = Stage::ready;
 }
 
-bool Outlet::send(std::span<const std::byte> message) noexcept {
+bool Outlet::send(std::span<const std::byte> message, bool more) noexcept {
   if (stage_ != Stage::ready || sent_ == 0) look();
   if (stage_ != Stage::ready) return false;
-  head_ = zmtp::long_head(message.size(), false);
+  head_ = zmtp::long_head(message.size(), more);
   while (sent_ < head_.size() + message.size()) {
     std::array<iovec, 2> pieces{};
     std::size_t count = 0;

@@ -21,8 +21,8 @@ class Outlet {
 
   [[nodiscard]] const wire::Address& local() const noexcept { return local_; }
   /// Sends as much of a message as there is room for, where a client is. True: all of it has gone. A client that is
-  /// lost in the middle of it is followed by one that gets all of it.
-  bool send(std::span<const std::byte> message) noexcept;
+  /// lost in the middle of it is followed by one that gets all of it. `more`: it is a frame, and others follow.
+  bool send(std::span<const std::byte> message, bool more = false) noexcept;
 
  private:
   enum class Stage : std::uint8_t { nobody, greeting, ready };

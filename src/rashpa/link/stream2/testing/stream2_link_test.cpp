@@ -185,6 +185,11 @@ class Hostile {
     return {.address = outlet_.local().text(), .port = outlet_.local().port()};
   }
   void send(const Bytes& message) { ASSERT_EVENTUALLY(outlet_.send(message)); }
+  void send_frames(const std::vector<std::string>& frames) {
+    for (std::size_t n = 0; n < frames.size(); ++n) {
+      ASSERT_EVENTUALLY(outlet_.send(std::as_bytes(std::span(frames[n])), n + 1 < frames.size()));
+    }
+  }
 
  private:
   Outlet outlet_;
@@ -218,6 +223,31 @@ TEST_F(Stream2Link, hostile_messages_are_counted_and_the_series_goes_on) {
   EXPECT_EQ(counts["malformed"], 3U);
   EXPECT_EQ(counts["bad_chunks"], 2U);
   EXPECT_EQ(counts["wrong_shape"], 1U);
+}
+
+TEST_F(Stream2Link, a_series_of_version_1_has_its_pixels_times_and_all_frames_of_its_start) {
+  ReceiverDtp one = dtp(1, 8);
+  one.placement.lines = 2;
+  one.placement.pitch = 8;
+  one.placement.line_bytes = 8;
+  receive(one);
+  Hostile sender;
+  receiver_->connect(std::vector{sender.endpoint()});
+  receiver_->start();
+  const std::string head = R"({"htype":"dheader-1.0","series":4})";
+  const std::string about = R"({"data_collection_date":"2023-11-14T22:13:20Z"})";
+  sender.send_frames({head, about, std::string("mask")});
+  sender.send_frames({std::string(R"({"htype":"dimage-1.0","series":4,"frame":0})"),
+                      std::string(R"({"htype":"dimage_d-1.0","shape":[4,2],"type":"uint16","encoding":"<"})"),
+                      std::string(16, 'p'), std::string(R"({"htype":"dconfig-1.0","start_time":1000000001})")});
+  const Arrival arrival = next();
+  EXPECT_EQ(arrival.completeness, Completeness::complete);
+  EXPECT_EQ(arrival.record.timestamp_ns, 1'700'000'038'000'000'001U);
+  receiver_->stop();
+  EXPECT_EQ(region_[one.placement.image_offset(0) + 15], static_cast<std::byte>('p'));
+  const std::string frames = "\x83\x58" + std::string(1, static_cast<char>(head.size())) + head + "\x58" +
+                             std::string(1, static_cast<char>(about.size())) + about + "\x44mask";
+  EXPECT_EQ(receiver_->descriptions(), std::vector{frames});
 }
 
 TEST_F(Stream2Link, a_message_larger_than_any_is_refused_before_memory_is_taken) {
