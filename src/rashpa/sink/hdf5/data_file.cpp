@@ -16,7 +16,7 @@ namespace rashpa::sink {
 namespace {
 
 h5::Handle growing_file_access() {
-  h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  h5::Handle access = h5::writing_access();
   // The newest format that HDF5 1.10 knows: reading while writing (SWMR) needs it.
   h5::check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the file format");
   // A reader that follows the file must not be able to stop us by a lock of its own.
@@ -102,6 +102,20 @@ void let_be_opened(const std::filesystem::path& path) {
   h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, opening);
   h5::check(H5Fincrement_filesize(file.get(), 0), completing);
   if (!file.close()) throw FileError(h5::failure("complete ", path.native()));
+}
+
+std::string lift_mark(const std::filesystem::path& path) {
+  constexpr int kAttempts = 3;  // a disk may fail for a moment
+  std::string reason;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    try {
+      let_be_opened(path);
+      return {};
+    } catch (const Error& failure) {
+      reason = failure.what();
+    }
+  }
+  return path.string() + " stays marked as being written: " + reason;
 }
 
 std::uint64_t readable_unless_refused(const std::filesystem::path& path, const char* dataset) try {

@@ -57,6 +57,10 @@ bool is_there(const std::filesystem::path& path);
 /// when the system does not let it be opened.
 void let_be_opened(const std::filesystem::path& path);
 
+/// Lets every program open a closed file: one that the library could not close well is marked as being written, and
+/// plain readers refuse it. Returns the reason when the mark stays, else empty.
+std::string lift_mark(const std::filesystem::path& path);
+
 /// Returns how many elements along the first dimension of `dataset` lie in chunks that are wholly in the file, counted
 /// until the first that is not. 0 when the file cannot be read.
 std::uint64_t readable(const std::filesystem::path& path, const char* dataset);

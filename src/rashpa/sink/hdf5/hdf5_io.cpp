@@ -156,6 +156,12 @@ Handle space_of_axes(hid_t dataset, int axes) {
   return space;
 }
 
+Handle writing_access() {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  check(H5Pset_sieve_buf_size(access.get(), 0), "switch the buffer of datasets off");
+  return access;
+}
+
 Handle open_object(hid_t parent, const std::string& path) {
   const Handle access = inside(H5P_LINK_ACCESS);
   return {H5Oopen(parent, path.c_str(), access.get()), H5Oclose, "open ", path};

@@ -81,6 +81,10 @@ template <typename T>
 Handle array(hid_t parent, const std::string& name, std::span<const T> values,
              std::initializer_list<hsize_t> shape = {});
 
+/// Access properties of a file that is written: a dataset that is not in chunks goes to the file with H5Dwrite, which
+/// reports a failure. The library's buffer of such a dataset would go there when the dataset is closed, unchecked.
+Handle writing_access();
+
 /// Makes filter 32008 known to the library in this process, backed by our kernel, so that datasets can be created and
 /// read without the plugin. Idempotent.
 void register_bitshuffle();

@@ -157,7 +157,7 @@ std::string end_time_of(hid_t entry, const MasterContents& contents) {
 }
 
 void write_contents(const fs::path& path, const fs::path& prefix, const MasterContents& contents, Peaks peaks) {
-  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open ", path.native());
+  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, h5::writing_access().get()), H5Fclose, "open ", path.native());
   {
     const h5::Handle entry = h5::open_group(file.get(), "entry");
     const h5::Handle data = h5::open_group(entry.get(), "data");
@@ -239,7 +239,7 @@ void fill_master(const Hdf5Config& config, hid_t file) {
 }  // namespace
 
 h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
-  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  const h5::Handle access = h5::writing_access();
   // Readers wait for close(), where the file system knows locks.
   h5::check(H5Pset_file_locking(access.get(), true, true), "choose file locks");
   h5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose, "create ", path.native());

@@ -187,6 +187,7 @@ void AccumulationStore::settle(std::string& error) {
   groups_.clear();
   if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
+  if (why.empty()) why = lift_mark(path);
   if (why.empty()) {
     if (const std::string failed = sync_to_disk(path); !failed.empty()) {
       why = path.string() + " cannot be brought to the disk: " + failed;
@@ -289,7 +290,7 @@ void keep_proven(hid_t group) {
 }  // namespace
 
 void keep_proven_windows(const std::filesystem::path& path) {
-  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  const h5::Handle access = h5::writing_access();
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
   h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "open ", path.native());
   {

@@ -263,15 +263,17 @@ void DenseStore::complete(std::size_t number, std::string& said) {
   }
   const std::string gone = part.lost;
   if (gone.empty()) {
+    const std::string marked = lift_mark(path);
     correct_number(number, part.count, said);
-    std::string failed = sync_to_disk(path);
+    std::string failed = marked.empty() ? sync_to_disk(path) : marked;
     // The copy in memory may be the only one of the image.
     const std::uint64_t there = failed.empty() ? std::min(part.count, readable(path, kImages)) : 0;
     if (failed.empty() && there < part.count) {
       correct_number(number, there, said);
       failed = sync_to_disk(path);
     }
-    if (!failed.empty()) why = fmt::format("{} cannot be brought to the disk: {}", path.string(), failed);
+    if (!failed.empty())
+      why = marked.empty() ? fmt::format("{} cannot be brought to the disk: {}", path.string(), failed) : marked;
     set_flushed(part, failed.empty() ? there : 0);
   }
   if (part.flushed < part.count && gone.empty()) {
@@ -284,7 +286,7 @@ void DenseStore::complete(std::size_t number, std::string& said) {
 void DenseStore::correct_number(std::size_t number, std::uint64_t images, std::string& error) try {
   if (images == 0 || images == config_.images_per_file) return;
   const std::uint64_t high = parts_[number].first + images;
-  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  const h5::Handle access = h5::writing_access();
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
   const std::string name = name_of(number);
   h5::Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen ", name);

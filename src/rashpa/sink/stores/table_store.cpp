@@ -185,7 +185,9 @@ TableRows TableStore::settle(std::string& error) {
   for (auto& columns : columns_) columns.clear();
   if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
-  if (!gone) {
+  const std::string marked = gone ? std::string() : lift_mark(path);
+  if (!marked.empty()) why = marked;
+  if (!gone && marked.empty()) {
     if (const std::string failed = sync_to_disk(path); !failed.empty()) {
       why = path.string() + " cannot be brought to the disk: " + failed;
     }
@@ -193,7 +195,7 @@ TableRows TableStore::settle(std::string& error) {
   Results stored;
   stored.tables = tables_;
   stored.profiles = profiles_;
-  const TableRows there = gone ? TableRows{} : readable_rows(path, stored, readable);
+  const TableRows there = gone || !marked.empty() ? TableRows{} : readable_rows(path, stored, readable);
   const auto holds = [&](const TableRows& end) {
     for (std::size_t t = 0; t < end.size(); ++t) {
       if (end[t] > there[t]) return false;
