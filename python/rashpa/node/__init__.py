@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node: one process that owns a native engine and obeys telegrams over HTTP."""
+"""Runs a node: one process that owns a native engine and obeys telegrams over HTTP."""

@@ -44,7 +44,8 @@ _SHARE = 4  # connections get a quarter of the files that may be open, the data 
 
 @dataclass(frozen=True)
 class Listen:
-    """Describes where a node listens. Addresses other than loopback need a token and TLS. Port 0: any free one. `aliases`: other names of the node."""
+    """Describes where a node listens. Addresses other than loopback need a token and TLS. `port`: 0 for any free one; `aliases`: other names of the
+    node."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -56,7 +57,7 @@ class Listen:
     aliases: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Raise ServeError when it is not safe or not possible."""
+        """Raise ServeError when listening this way is unsafe or impossible."""
         if (self.certificate is None) != (self.key is None):
             raise ServeError("TLS needs both --certificate and --key; give the missing one")
         for path in (self.certificate, self.key):
@@ -69,7 +70,7 @@ class Listen:
             )
 
     def access(self) -> Access:
-        """Return the check of requests to the node."""
+        """Return the object that checks requests to the node."""
         return Access(self.token, names_of(self.host, self.aliases))
 
 
@@ -91,7 +92,7 @@ def _socket_of(listen: Listen) -> socket.socket:
 
 
 def read_grant() -> Grant:
-    """Read the grant that `rashpa run` writes to the standard input of a node that it has started. Raise ServeError when there is none."""
+    """Read the grant, which `rashpa run` writes to the standard input of a node that it starts. Raise ServeError when there is none."""
     try:
         # not sys.stdin, which would read on: the end of the parent is awaited there
         line = b""
@@ -105,7 +106,7 @@ def read_grant() -> Grant:
 
 
 def open_files() -> int:
-    """Raise the limit of open files to its maximum and return it. Raise ServeError when that is too few to serve."""
+    """Raise the limit of open files to its maximum and return it. Raise ServeError when the limit is too low for a node."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if hard < _FEWEST_FILES:
@@ -123,8 +124,8 @@ def serve_node(
     audit: Audit | None = None,
     printed: Printed | None = None,
 ) -> None:
-    """Serve until SIGTERM, SIGINT or, `with_parent`, the end of the parent, which a run may outlive. Print one line of JSON {"node", "role", "url"} when it
-    can take telegrams. Raise ServeError before that. `printed`: takes all output from then on."""
+    """Serve until SIGTERM, SIGINT or, with `with_parent`, the end of the parent process; a run may outlive the parent. When the node can take
+    telegrams, print one line of JSON {"node", "role", "url"}. Raise ServeError before that. `printed`: captures all output from then on."""
     listen.check()
     secure = tls_context(listen.certificate, listen.key) if listen.certificate and listen.key else None
     most = min(MOST, open_files() // _SHARE)
@@ -193,14 +194,15 @@ async def _serve(
 
 
 async def _hear_native(node: Node) -> None:
-    """Take messages of native code regularly, so that its buffer never fills and a file has them soon."""
+    """Read messages of native code regularly, so that its buffer never fills and a file gets them soon."""
     while True:
         node.hear_native()
         await asyncio.sleep(_HEAR_S)
 
 
 def _log_into(node: Node, errors: TextIO) -> None:
-    """Send records of the package to the node's log, and serious ones to standard error, too. Of the node's own events only those with a traceback go there."""
+    """Send the package's log records to the node's log, and serious ones to standard error, too. Of the node's own events, only those with a
+    traceback go to standard error."""
     logger = logging.getLogger("rashpa")
     logger.setLevel(logging.INFO)
     said = logging.StreamHandler(errors)
@@ -212,7 +214,7 @@ def _log_into(node: Node, errors: TextIO) -> None:
 
 
 class _NodeServer(uvicorn.Server):
-    """Announces when it is ready, leaves the signals to the node, and its connections to the gate."""
+    """Announces when it is ready. The node handles signals, and the gate handles connections."""
 
     def __init__(
         self, config: uvicorn.Config, announce: Callable[[], None], secure: ssl.SSLContext | None, most: int
@@ -224,7 +226,7 @@ class _NodeServer(uvicorn.Server):
         self._ended = asyncio.Event()
 
     def end(self) -> None:
-        """End serve(); from the loop's thread."""
+        """Make serve() return; call it on the loop's thread."""
         self.should_exit = True
         self._ended.set()
 
@@ -267,7 +269,7 @@ class _NodeServer(uvicorn.Server):
 
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-    """Call `end` when stdin closes: the parent holds its other end, which closes with the parent in any case."""
+    """Call `end` when stdin closes. The parent holds the other end of the pipe, which closes when the parent ends in any way."""
     with contextlib.suppress(OSError):
         while os.read(sys.stdin.fileno(), 4096):
             pass
@@ -276,8 +278,8 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> N
 
 
 async def _outlive_parent(node: Node, lease_s: float, end: Callable[[], None], streams: range) -> None:
-    """End the node when it is no longer needed: now, or when a run that goes on without its manager has its end. `streams`: of this process, with their
-    other ends at the parent."""
+    """End the node when it is no longer needed: now or, when a run goes on without its manager, after that run. `streams`: file descriptors of this
+    process that are connected to the parent."""
     if node.goes_on:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in streams:  # pipes to nobody
@@ -288,7 +290,7 @@ async def _outlive_parent(node: Node, lease_s: float, end: Callable[[], None], s
 
 
 def _exit_later(seconds: float) -> None:
-    """End the process after `seconds`, since an engine that does not stop must not keep the process and its ports alive."""
+    """End the process after `seconds`, since an engine that hangs must not keep the process and its ports alive."""
     timer = threading.Timer(seconds, os._exit, args=(70,))
     timer.daemon = True
     timer.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the driver of a network interface for its receive ring and its pause frames, as ethtool(8) does."""
+"""Reads the receive ring and the pause setting of a network interface from its driver, as ethtool(8) does."""
 
 import ctypes
 import fcntl
@@ -15,26 +15,26 @@ _NAME_BYTES = 15
 
 @dataclass(frozen=True)
 class Ring:
-    """Holds the descriptors of the receive ring, and the most that the card has."""
+    """Holds the number of descriptors of a receive ring, and the maximum that the card allows."""
 
     now: int
     most: int
 
 
 def ring_of(name: str) -> Ring | None:
-    """Return the receive ring of an interface; None: its driver gives none, as for virtual interfaces and loopback."""
+    """Return the receive ring of an interface, None when its driver reports none, as for virtual interfaces and loopback."""
     words = _asked(name, _RING, _RING_WORDS)
     return None if words is None or not words[1] else Ring(now=words[5], most=words[1])
 
 
 def pauses(name: str) -> bool | None:
-    """Return True when the interface asks its switch to wait while its ring is full; None: its driver does not give it."""
+    """Return True when the interface sends pause frames to its switch while its ring is full; None when its driver does not report it."""
     words = _asked(name, _PAUSE, _PAUSE_WORDS)
     return None if words is None else bool(words[2])
 
 
 def _asked(name: str, command: int, words: int) -> tuple[int, ...] | None:
-    """Return the words of the driver's answer, the command first."""
+    """Send an ethtool command to the driver; return the words of its answer, the command first, None when it fails."""
     answer = bytearray(struct.pack(f"={words}I", command, *([0] * (words - 1))))
     place = ctypes.c_char.from_buffer(answer)
     request = struct.pack("16sP8x", name.encode()[:_NAME_BYTES], ctypes.addressof(place))

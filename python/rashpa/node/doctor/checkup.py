@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at this machine as a whole, and makes settings that need no restart."""
+"""Inspects this machine as a whole, and applies settings that need no restart."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ from rashpa.node.host.interfaces import interfaces
 
 
 def needs_here(plan: Plan | None) -> Needs:
-    """Return the demands of a plan on this machine; without a plan there are none."""
+    """Return the demands of a plan on this machine; without a plan there are no demands."""
     if plan is None:
         return NOTHING
     own = {address for one in interfaces() for address in one.addresses}
@@ -38,7 +38,7 @@ def look(needs: Needs, host: Host | None = None) -> tuple[Finding, ...]:
 
 
 def likely_causes(plan: Plan, most: int = 2) -> tuple[str, ...]:
-    """Return lines on the poor facts of this machine by which packets of a run can be lost here, the likeliest first."""
+    """Return at most `most` lines on poor facts of this machine that can make a run lose packets here, the likeliest first."""
     needs = needs_here(plan)
     if not needs.receiving:
         return ()
@@ -54,8 +54,8 @@ def likely_causes(plan: Plan, most: int = 2) -> tuple[str, ...]:
 
 
 def apply(findings: Iterable[Finding]) -> tuple[list[str], list[str]]:
-    """Write the settings of all poor findings that have some. Return a line for each finding that is mended, and one for each that is not. A setting lasts until
-    the next start of the machine."""
+    """Apply the settings of all poor findings that have some. Return a line for each finding that is now good, and a line for each that is not. The
+    settings last until the machine restarts."""
     done: list[str] = []
     failed: list[str] = []
     for finding in findings:

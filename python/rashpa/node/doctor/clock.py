@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clock of this machine: whether something keeps it right, and how far off the kernel thinks that it is."""
+"""Inspects the clock of this machine: whether a service synchronises it, and the error that the kernel estimates."""
 
 import ctypes
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ _WORST_US = 1_000
 
 
 def clock_findings(host: Host) -> Iterator[Finding]:
-    """Yield findings on the clock, which gives runs and nodes their times."""
+    """Yield findings on the clock, from which runs and nodes take their times."""
     yield _kept()
     if cards := sorted(path.name for path in (host.system / "class" / "ptp").glob("ptp*")):
         yield Finding("clocks of cards (PTP)", "good", ", ".join(cards))
 
 
 class _Timex(ctypes.Structure):
-    """Has the beginning of the kernel's struct timex."""
+    """Declares the first fields of the kernel's struct timex."""
 
     _fields_ = (
         ("modes", ctypes.c_uint),

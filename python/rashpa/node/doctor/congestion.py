@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion control for RoCE, as far as drivers and `dcb` report it: priority flow control, ECN of the card, and the traffic class of its packets."""
+"""Inspects congestion control for RoCE, as far as drivers and `dcb` report it: priority flow control, the card's ECN, and the traffic class of its
+packets."""
 
 import json
 import subprocess
@@ -13,7 +14,7 @@ _WAIT_S = 5.0
 
 
 def congestion_findings(host: Host, known: tuple[Interface, ...]) -> Iterator[Finding]:
-    """Yield findings on the interfaces of RDMA devices; there are none without such a device."""
+    """Yield findings on the interfaces of RDMA devices; nothing without such a device."""
     for one in known:
         if one.device:
             yield _priorities(one.name)
@@ -41,7 +42,7 @@ def _priorities(name: str) -> Finding:
 
 
 def _marks(host: Host, name: str) -> Finding:
-    """Return the finding on ECN, which drivers of NVIDIA report."""
+    """Return the finding on ECN, which only NVIDIA's drivers report."""
     subject = f"ECN of {name}"
     places = [host.interface(name) / "ecn" / part / "enable" for part in ("roce_np", "roce_rp")]
     on = sorted({path.name for place in places for path in place.glob("[0-7]") if host.number(path) == 1})

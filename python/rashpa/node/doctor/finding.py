@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of one look at a machine, and the files in which a kernel tells about itself."""
+"""Describes one finding on a machine, and reads the kernel's files that findings are based on."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ State = Literal["good", "poor", "unknown"]
 
 @dataclass(frozen=True)
 class Setting:
-    """Names a file of the kernel and the text that makes a finding good. It lasts until the next start of the machine."""
+    """Names a file of the kernel and the text to write there to make a finding good. The setting lasts until the machine restarts."""
 
     path: Path
     value: str
@@ -18,8 +18,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Finding:
-    """Tells one fact of a machine. `found` and `wanted` are values with units; `why` names the price of a poor value; `command` mends it by hand, and `settings` do
-    the same without a shell. `command` and `settings` are empty where nothing is to be mended, or a person must do it."""
+    """Describes one fact of a machine. `found` and `wanted` are values with units; `why` names the effect of a poor value. `command` corrects the
+    value in a shell, `settings` do the same without one. Both are empty when nothing needs correction, or only a person can make it."""
 
     subject: str
     state: State
@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Host:
-    """Reads the files of the kernel below `processes` (/proc) and `system` (/sys). A file that is absent, or that cannot be read, gives None."""
+    """Reads the files of the kernel below `processes` (/proc) and `system` (/sys). Return None for a file that is absent or cannot be read."""
 
     processes: Path = Path("/proc")
     system: Path = Path("/sys")
@@ -44,7 +44,7 @@ class Host:
             return None
 
     def number(self, path: Path) -> int | None:
-        """Return the number with which the file begins."""
+        """Return the number at the beginning of the file, None when there is none."""
         words = (self.text(path) or "").split()
         try:
             return int(words[0]) if words else None
@@ -52,7 +52,7 @@ class Host:
             return None
 
     def sysctl(self, name: str) -> Path:
-        """Return the file of a setting with the name that sysctl(8) has for it."""
+        """Return the file of a setting by its name in sysctl(8)."""
         return self.processes / "sys" / name.replace(".", "/")
 
     def interface(self, name: str) -> Path:
@@ -65,7 +65,7 @@ def unknown(subject: str, reason: str) -> Finding:
 
 
 def count(value: int, minimum: int, host: Host, setting: str, subject: str, why: str, unit: str = "") -> Finding:
-    """Compare the number of a sysctl with the least good one."""
+    """Return a finding that compares the value of a sysctl with the least good value."""
     words = f" {unit}" if unit else ""
     if value >= minimum:
         return Finding(subject, "good", f"{value:,}{words}", f"{minimum:,}{words} or more")

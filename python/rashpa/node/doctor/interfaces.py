@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Network interfaces that a run uses: their speed, longest packet, ring, queues, interrupts and place."""
+"""Inspects the network interfaces that a run uses: their speed, longest packet, ring, queues, interrupts and NUMA node."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,8 @@ _LOST = ("rx_missed_errors", "rx_fifo_errors", "rx_over_errors")
 def interface_findings(
     host: Host, needs: Needs, known: tuple[Interface, ...], measured: bool = True
 ) -> Iterator[Finding]:
-    """Yield findings on the interfaces with addresses of the run's nodes. `known`: all interfaces of this machine; `measured`: paths, too."""
+    """Yield findings on the interfaces that have addresses of the run's nodes. `known`: all interfaces of this machine; `measured`: also measure the
+    paths to the other ends."""
     ends = [end for end in needs.ends if end.kind != "pcie"]
     by_name: dict[str, list[End]] = {}
     for end in ends:
@@ -83,7 +84,7 @@ def _mtu(host: Host, name: str, packet_bytes: int) -> Finding:
 
 
 def _path(end: End, peer: str) -> Finding:
-    """Return the finding on the longest packet that the path to another end takes, as measured."""
+    """Return the finding on the longest packet of the path to another end, as measured."""
     subject = f"path from {end.address} to {peer}"
     try:
         found = path_mtu(end.address.partition("%")[0], peer.partition("%")[0], end.packet_bytes)
@@ -160,7 +161,7 @@ def _queues(host: Host, name: str, threads: int) -> Iterator[Finding]:
 
 
 def _interrupts(host: Host, name: str) -> list[int]:
-    """Return the numbers of the interrupts of an interface, by its name or by its device's."""
+    """Return the interrupt numbers of an interface, found by the name of the interface or of its device."""
     device = (host.interface(name) / "device" / "msi_irqs").glob("*")
     numbers = [int(path.name) for path in device if path.name.isdigit()]
     if numbers:
@@ -174,7 +175,7 @@ def _served_by(host: Host, number: int) -> str:
 
 
 def _numa(host: Host, name: str, ends: list[End]) -> Iterator[Finding]:
-    """Yield a finding where a node's processor lies on another NUMA node than its interface."""
+    """Yield a finding for each node with a processor on another NUMA node than its interface."""
     own = host.number(host.interface(name) / "device" / "numa_node")
     if own is None or own < 0:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of this machine: room for the buffers of a run, huge pages, and the right to pin."""
+"""Inspects the memory of this machine: space for the buffers of a run, huge pages, and the permission to pin memory."""
 
 import re
 import resource
@@ -13,7 +13,7 @@ _MIB = 1 << 20
 
 
 def memory_findings(host: Host, needs: Needs) -> Iterator[Finding]:
-    """Yield findings on the memory that the run needs here."""
+    """Yield findings on the memory that the run needs on this machine."""
     if not needs.memory_bytes:
         return
     yield _room(host, needs)
@@ -38,7 +38,7 @@ def _room(host: Host, needs: Needs) -> Finding:
 
 
 def _huge(host: Host, needs: Needs) -> Finding:
-    """Return the finding on huge pages. Transparent ones are as good for speed, where the kernel gives them."""
+    """Return the finding on huge pages. Transparent huge pages are as fast, where the kernel provides them."""
     subject = "huge pages"
     place = host.system / "kernel" / "mm" / "hugepages" / "hugepages-2048kB"
     free = host.number(place / "free_hugepages")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demands of a run file on this machine: interfaces, sockets, packets, memory and processors of the nodes that run here."""
+"""Lists the demands of a run file on this machine: interfaces, sockets, packets, memory and processors of the nodes that run here."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ _SOCKETS = ("roce", "sls")  # links that receive by sockets of this program
 
 @dataclass(frozen=True)
 class End:
-    """Describes a node of this machine with packets: `address` is its own, `peers` are those of the other ends. `packets_per_s` and `bytes_per_s` (on the wire)
-    are 0 where the detector's rate is not given. `packet_bytes`: the longest IP packet. `processor`: of its first thread; -1: any. `port`: 0 is any."""
+    """Describes one network end of a node on this machine. `address`: its own address; `peers`: addresses of the other ends. `packets_per_s` and
+    `bytes_per_s` (on the wire): 0 when the detector's rate is not given. `packet_bytes`: the longest IP packet. `processor`: that of its first
+    thread, -1 for any; `port`: 0 for any."""
 
     name: str
     role: str
@@ -32,8 +33,9 @@ class End:
 
 @dataclass(frozen=True)
 class Needs:
-    """Holds the demands of one run. `memory_bytes`: of all receivers here; `pinned_bytes`: the part that an RNIC or a GPU pins; `elsewhere`: labels of nodes on
-    other machines; `huge`: the images lie in huge pages where there are any; `socket_bytes`: asked of the kernel for each socket."""
+    """Holds the demands of one run. `memory_bytes`: the buffers of all receivers here; `pinned_bytes`: the part that an RNIC or a GPU pins;
+    `elsewhere`: labels of nodes on other machines; `huge`: True when images use huge pages where available; `socket_bytes`: the requested buffer size
+    of each socket."""
 
     ends: tuple[End, ...]
     elsewhere: tuple[str, ...]
@@ -44,7 +46,7 @@ class Needs:
 
     @property
     def receiving(self) -> tuple[End, ...]:
-        """Return the receivers with sockets of this program."""
+        """Return the ends of receivers that receive through sockets of this program."""
         return tuple(end for end in self.ends if end.role == "receiver" and end.kind != "pcie")
 
 
@@ -53,7 +55,7 @@ NOTHING = Needs((), (), 0, 0, huge=False, socket_bytes=0)
 
 
 def needs_of(plan: Plan, own: Collection[str]) -> Needs:
-    """Return the demands of a plan on this machine. `own`: its addresses, by which nodes with URLs are known to be here."""
+    """Return the demands of a plan on this machine. `own`: the addresses of this machine; a node with a URL runs here when its URL has one of them."""
     loads = dtp_loads(plan)
     addresses = {node.name: node.address for node in plan.nodes}
     here = [node for node in plan.nodes if not node.machine or node.machine in own]
@@ -96,7 +98,7 @@ def _end(plan: Plan, node: PlannedNode, kind: str, peers: tuple[str, ...], loads
 
 
 def _memory(plan: Plan, names: Collection[str]) -> Mapping[str, int]:
-    """Return the bytes of the buffers of each receiver of this machine, by its label."""
+    """Return the bytes of the buffers of each receiver on this machine, by its label."""
     found: dict[str, int] = {}
     for receiver in plan.receivers:
         if receiver.name in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processors of this machine: their speed to answer, and their number beside the threads of a run."""
+"""Inspects the processors of this machine: the settings that affect their response time, and their number compared with the threads of a run."""
 
 import os
 from collections import Counter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the longest packet that a path takes: datagrams that may not be cut are sent, and routers that cannot take them say so."""
+"""Measures the longest packet of a path: sends datagrams that may not be fragmented; routers answer those that are too long."""
 
 import errno
 import socket
@@ -16,8 +16,9 @@ _PROBE = 3  # IP_PMTUDISC_PROBE: never cut, and never trust the knowledge of an 
 
 
 def path_mtu(own: str, other: str, packet_bytes: int) -> int:
-    """Return the longest IP packet in bytes that the path from address `own` to `other` is known to take, at most `packet_bytes`. Three datagrams of that length
-    are sent to port 9. A router that drops them without a word is not noticed. Raise OSError when no datagram can be sent at all."""
+    """Return the length in bytes, at most `packet_bytes`, of the longest IP packet that the path from `own` to `other` is known to pass. Three
+    datagrams of `packet_bytes` are sent to port 9. A router that drops them silently is not noticed. Raise OSError when no datagram can be sent at
+    all."""
     family = socket.AF_INET6 if ":" in other else socket.AF_INET
     level, discover, mtu = _OPTIONS[family]
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -45,7 +46,7 @@ def path_mtu(own: str, other: str, packet_bytes: int) -> int:
 
 
 def _known(family: socket.AddressFamily, own: str, other: str) -> int:
-    """Return the kernel's own knowledge of the path."""
+    """Return the longest packet of the path in bytes, as the kernel knows it."""
     level, _, mtu = _OPTIONS[family]
     with socket.socket(family, socket.SOCK_DGRAM) as asking:
         asking.bind((own, 0))

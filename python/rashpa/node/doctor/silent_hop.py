@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the hop at which the data of a run end, from two looks at its nodes and at this machine: source, interface, socket, link, images, vetoes, sinks."""
+"""Finds the hop at which the data of a run stop, from two snapshots of its nodes and of this machine. The hops are source, interface, socket, link,
+images, vetoes and sinks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from rashpa.node.doctor.sockets import drops_of
 
 @dataclass(frozen=True)
 class Look:
-    """Holds the counters of one moment. `arrived`: packets by interface of this machine; `dropped`: packets by UDP port that no program read in time."""
+    """Holds the counters at one moment. `arrived`: received packets of each interface of this machine; `dropped`: packets of each UDP port that the
+    kernel dropped because no program read them in time."""
 
     nodes: tuple[Status, ...]
     arrived: Mapping[str, int] = field(default_factory=dict)
@@ -20,7 +22,8 @@ class Look:
 
 
 def look(nodes: Sequence[Status], names: Sequence[str], ports: Sequence[int], host: Host) -> Look:
-    """Take the counters of this machine beside the statuses of nodes. `names`: interfaces to which packets come; `ports`: of sockets."""
+    """Return a snapshot of this machine's counters and of the statuses of nodes. `names`: interfaces that receive packets; `ports`: UDP ports of
+    sockets."""
     arrived = {name: host.number(host.interface(name) / "statistics" / "rx_packets") for name in names}
     dropped = {port: drops_of(host, port) for port in ports}
     return Look(
@@ -31,7 +34,7 @@ def look(nodes: Sequence[Status], names: Sequence[str], ports: Sequence[int], ho
 
 
 def silent_hop(before: Look, now: Look) -> str:
-    """Return one sentence: the first hop that passes nothing on, and a remedy; or that data flow."""
+    """Return one sentence: the first hop that forwards nothing, with a remedy; or that data flow."""
     receivers = [status for status in now.nodes if status.destination is not None]
     return (
         _source(before, now) or _way(before, now, receivers) or _images(before, receivers) or _flow(before, receivers)
@@ -39,7 +42,7 @@ def silent_hop(before: Look, now: Look) -> str:
 
 
 def _source(before: Look, now: Look) -> str:
-    """Return a sentence where emulators are asked and none sends."""
+    """Return a sentence when there are emulators and none of them sends; otherwise an empty text."""
     sources = [status for status in now.nodes if status.source is not None]
     if not sources or any(_sent(status.source) > _sent(_earlier_source(before, status)) for status in sources):
         return ""
@@ -77,7 +80,7 @@ def _full(now: Look) -> BufferStatus | None:
 
 
 def _way(before: Look, now: Look, receivers: Sequence[Status]) -> str:
-    """Return a sentence where no packet is taken, or where all are refused."""
+    """Return a sentence when no receiver accepts packets, or when receivers refuse all packets; otherwise an empty text."""
     if not receivers:
         return "no receiver answers: nobody takes the data"
     taken = sum(_link(before, status, "packets") for status in receivers)
@@ -105,7 +108,7 @@ def _way(before: Look, now: Look, receivers: Sequence[Status]) -> str:
 
 
 def _images(before: Look, receivers: Sequence[Status]) -> str:
-    """Return a sentence where packets are taken, and no image comes out."""
+    """Return a sentence when packets are accepted but no image is stored; otherwise an empty text."""
     for status in receivers:
         earlier = {each.name: each.books for each in _buffers(_earlier(before, status))}
         for buffer in _buffers(status):
@@ -135,7 +138,7 @@ def _flow(before: Look, receivers: Sequence[Status]) -> str:
 
 
 def _link(before: Look, status: Status, name: str) -> int:
-    """Return by how much a counter of a receiver's link grew."""
+    """Return the increase of a counter of a receiver's link between the two snapshots."""
     now = count_of(status.destination.counts, "link") if status.destination else {}
     earlier = _earlier(before, status)
     old = count_of(earlier.destination.counts, "link") if earlier and earlier.destination else {}

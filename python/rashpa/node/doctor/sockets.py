@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sockets of this machine: the room that the kernel gives them, and the packets dropped because a program did not read in time."""
+"""Inspects the sockets of this machine: their buffer sizes, and the packets dropped because a program did not read in time."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _LEAST_BACKLOG, _MOST_BACKLOG = 1_000, 250_000
 
 
 def socket_findings(host: Host, needs: Needs) -> Iterator[Finding]:
-    """Yield findings on the sockets that the run receives with."""
+    """Yield findings on the sockets with which the run receives."""
     if not needs.receiving:
         return
     yield _granted(host, needs)
@@ -40,7 +40,7 @@ def _granted(host: Host, needs: Needs) -> Finding:
 
 
 def _long_enough(needs: Needs) -> Iterator[Finding]:
-    """Yield for each receiver with a known rate the time that its sockets hold, while its threads do not run."""
+    """Yield, for each receiver with a known rate, a finding on the time for which its socket buffers last while its threads do not run."""
     for end in needs.receiving:
         if end.bytes_per_s and end.kind != "verbs":
             held = needs.socket_bytes * end.threads / end.bytes_per_s
@@ -67,7 +67,7 @@ def _backlog(host: Host, needs: Needs) -> Finding:
 
 
 def drops_of(host: Host, port: int) -> int | None:
-    """Return the packets that the kernel dropped at sockets of this UDP port since they were opened; None: no socket has the port."""
+    """Return the number of packets that the kernel dropped at open sockets of this UDP port, None when no socket has the port."""
     found: int | None = None
     for name in ("udp", "udp6"):
         for line in (host.text(host.processes / "net" / name) or "").splitlines()[1:]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets requests in: addresses, tokens, limits, TLS, HTTP."""
+"""Receives and checks requests to a node: addresses, tokens, limits, TLS, HTTP."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The right to talk to a node or a page, which is checked before anything else of a request."""
+"""Checks the right to send requests to a node or a page, before any other part of a request is read."""
 
 import hmac
 import ipaddress
@@ -12,7 +12,7 @@ from rashpa.data.base.rashpa_error import RashpaError
 
 
 class AccessError(RashpaError):
-    """Refuses a request; `status` is that of HTTP."""
+    """Refuses a request; `status` is the HTTP status code."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -30,15 +30,16 @@ def is_loopback(host: str) -> bool:
 
 
 class Names:
-    """Holds the names by which a server may be addressed, besides loopback's. `loopback`: it listens there alone; otherwise any address is one of its names."""
+    """Holds the names by which requests may address a server; names of loopback are always allowed. `loopback`: True when the server listens only
+    there; otherwise any address is allowed."""
 
     def __init__(self, names: Iterable[str], loopback: bool) -> None:
         self._names = frozenset(name.lower() for name in names)
         self._loopback = loopback
 
     def check(self, host: str, what: str) -> None:
-        """Raise AccessError for a Host with another name. A foreign page may point its own name at this server; the request then has that name. The port says
-        nothing: it may be that of a tunnel. `what`: the server, in words."""
+        """Raise AccessError when the Host header has a name that is not the server's. A foreign page can make its own name resolve to this server;
+        its requests then have that name. The port is not checked, because it may be that of a tunnel. `what`: the server, for the error text."""
         try:
             name = urllib.parse.urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -57,14 +58,15 @@ def names_of(host: str, aliases: Iterable[str]) -> Names:
 
 
 class Access:
-    """Checks requests to a node. `token` empty: no token is needed. `names`: of the node; None for a node without an address, in the process of its manager."""
+    """Checks requests to a node. An empty `token` allows requests without a token. `names`: the node's names, None for a node without an address, in
+    the process of its manager."""
 
     def __init__(self, token: str = "", names: Names | None = None) -> None:
         self.token = token
         self._names = names
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Raise AccessError for a request that a page made a browser send, and for one without the token."""
+        """Raise AccessError for a request that another web page made a browser send, and for a request without the right token."""
         if "origin" in headers:
             raise AccessError(403, "a request with an Origin comes from a page in a browser; nodes take none")
         if self._names is not None:
@@ -75,7 +77,7 @@ class Access:
             raise AccessError(401, f"this node needs its bearer token{other}; give it with nodes.token or RASHPA_TOKEN")
 
     def check_telegram(self, headers: Mapping[str, str]) -> None:
-        """Raise AccessError for a body of another type: any page can send a form without asking."""
+        """Raise AccessError for a body that is not a telegram's type: any page can send a form without the browser asking first."""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != CONTENT_TYPE:
             raise AccessError(415, f"a telegram has Content-Type: {CONTENT_TYPE}, not {kind[:100] or 'none'}")

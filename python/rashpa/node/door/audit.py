@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit of a node: the newest orders with sender, time and answer, and refused requests, in memory and, on demand, in a file. It never keeps a token, an
-owner's secret or a body: of a body it keeps length and SHA-256, which identify it."""
+"""Keeps the audit of a node: the newest orders with sender, time and answer, and refused requests, in memory and, on request, in a file. It never
+stores a token, an owner's secret or a body. For a body it stores length and SHA-256, which identify it."""
 
 import hashlib
 import json
@@ -27,9 +27,9 @@ _QUESTIONS = (telegram.GetStatus, telegram.GetCapabilities)
 
 @dataclass(frozen=True)
 class Record:
-    """Holds an order with its answer, or a refused request. `peer`: the sender's address. `holder`: the owner of the node, for people; `owner`: True when the
-    order came from that owner. `answer`: the name of that telegram, and of a Fault `code` and `text`; `status`: of HTTP. `times`: the number of equal
-    refusals since the last record of them."""
+    """Holds an order with its answer, or a refused request. `peer`: the sender's address. `holder`: the owner of the node, as text for people;
+    `owner`: True when that owner sent the order. `answer`: the name of the answering telegram; `code` and `text`: those of a Fault; `status`: the
+    HTTP status. `times`: the number of equal refusals since their last record."""
 
     time: str  # UTC
     peer: str
@@ -49,8 +49,8 @@ class Record:
 
 
 class Audit:
-    """Records orders, from the event loop's thread alone. `copy` gets every record, for a file. Questions (GetStatus, GetCapabilities) change nothing and are
-    not recorded."""
+    """Records orders; only the event loop's thread may call it. `copy` gets every record, for a file. Requests for status and capabilities change
+    nothing and are not recorded."""
 
     def __init__(
         self, copy: Callable[[Record], object] | None = None, clock: Callable[[], float] = time.monotonic
@@ -67,7 +67,7 @@ class Audit:
     def answered(
         self, peer: str, order: Telegram, body: bytes, answer: Telegram, status: int, holder: str, owner: bool
     ) -> None:
-        """Record a telegram that was understood, and its answer."""
+        """Record a valid telegram and its answer."""
         if isinstance(order, _QUESTIONS):
             return
         fault = answer if isinstance(answer, Fault) else None
@@ -91,8 +91,8 @@ class Audit:
         )
 
     def refused(self, peer: str, path: str, fault: Fault, status: int) -> None:
-        """Record a request that was no telegram, or came without the right to send one. `path`: a path of the node's own, since a stranger must not choose
-        the text here."""
+        """Record a request that was no telegram, or that its sender had no right to send. `path`: one of the node's own paths, so that a stranger
+        cannot choose this text."""
         key, now = (peer, path, status), self._clock()
         since, held_back = self._refused.pop(key, (now - AGAIN_S, 0))
         if now - since < AGAIN_S:
@@ -110,7 +110,7 @@ class Audit:
 
 
 def audit_into(file: Path) -> Callable[[Record], bool]:
-    """Write records into `file`, which its user alone may read. Raise ServeError when that is not possible."""
+    """Return a function that writes records into `file`, readable only by its user. Raise ServeError when the file cannot be written."""
     try:
         written = RotatingFile(file, mode=_FILE_MODE)
     except OSError as error:

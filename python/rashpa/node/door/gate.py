@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accepts connections: a limited number at a time, each with a time-out until its first whole request. Users with the right to order always get in.
+"""Accepts a limited number of connections, each with a time-out until its first whole request. Users with the right to order always get a connection.
 
-The sockets of strangers share the limit of open files with the data path and the output files. So the gate, not the event loop's server, accepts them, and a
-connection counts from then on, before any TLS handshake.
+Connections of strangers use the same limit of open files as the data path and the output files. So the gate accepts connections itself, in place of
+the event loop's server, and counts a connection from then on, before any TLS handshake.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _PAUSE_S = 0.05  # after the kernel had no file left for a connection
 
 
 class Visitor:
-    """Follows one connection from its acceptance on."""
+    """Holds one connection, from its acceptance to its end."""
 
     def __init__(self, accepted: socket.socket) -> None:
         self.trusted = False
@@ -37,7 +37,7 @@ class Visitor:
         self.trusted = True
 
     def met(self, protocol: "Http") -> None:
-        """Note that TLS, if any, is through."""
+        """Note that the connection now speaks HTTP, after any TLS handshake."""
         self._protocol = protocol
 
     @property
@@ -46,7 +46,7 @@ class Visitor:
 
     @property
     def busy(self) -> bool:
-        """Return True while a request waits for the rest of its answer."""
+        """Return True while a request is not completely answered."""
         cycle = self._protocol.cycle if self._protocol is not None else None
         return cycle is not None and not cycle.response_complete
 
@@ -108,7 +108,7 @@ class Gate:
             await asyncio.sleep(_PAUSE_S)
 
     def left(self, visitor: Visitor) -> None:
-        """Forget a closed connection."""
+        """Remove a closed connection from the count."""
         self._visitors.pop(visitor, None)
         self._leaving.discard(visitor)
         self._gone.set()
@@ -120,7 +120,7 @@ class Gate:
             await self._gone.wait()
 
     def heard(self, visitor: Visitor) -> None:
-        """Count the connection as the youngest again, since it has sent a request."""
+        """Move the connection to the end of the order in which connections are closed, because it has sent a request."""
         if visitor in self._visitors:
             del self._visitors[visitor]
             self._visitors[visitor] = None
@@ -131,7 +131,8 @@ class Gate:
         visitor.send_away()
 
     def _make_room(self) -> bool:
-        """Close the connection of the oldest stranger; without strangers, the one that has been idle for longest."""
+        """Close the connection of the stranger that has been silent for longest; without strangers, close an idle connection. Return False when there
+        is none to close."""
         strangers = (visitor for visitor in self._visitors if not visitor.trusted)
         idle = (visitor for visitor in self._visitors if not visitor.busy)
         victim = next(strangers, None) or next(idle, None)

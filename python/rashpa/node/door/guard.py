@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of every request to a node: its right and its rate. Refusals are recorded."""
+"""Checks every request to a node: the right of its sender and the request rate. It records refusals."""
 
 import math
 
@@ -20,7 +20,7 @@ _TEXT = 2000  # characters of a fault
 
 
 class Guard:
-    """Guards one node; it counts, logs and records the requests that it refuses."""
+    """Guards one node; it counts, logs and records refused requests."""
 
     def __init__(self, node: Node, access: Access, audit: Audit, limits: RequestLimits) -> None:
         self.access = access
@@ -30,7 +30,7 @@ class Guard:
         self._limits = limits
 
     def refusal(self, request: Request) -> Response | None:
-        """Return the answer to a request without the right, None when the node may obey it."""
+        """Return the answer that refuses a request without the right to send it, None when the node may process the request."""
         try:
             self.access.check(request.headers)
         except AccessError as error:
@@ -40,7 +40,7 @@ class Guard:
         return self.overrun(request, trusted=True)
 
     def overrun(self, request: Request, *, trusted: bool) -> Response | None:
-        """Return the answer to a sender above the rate limit, None for others."""
+        """Return the refusing answer to a sender above the rate limit, None otherwise."""
         wait_s = self._limits.wait_s(peer_of(request), trusted)
         if not wait_s:
             return None
@@ -50,7 +50,7 @@ class Guard:
         return answer
 
     def refused(self, request: Request, code: str, text: str, status: int) -> Response:
-        """Count, log and record a refused request, which had no effect, and return the answer."""
+        """Count, log and record a refused request, which had no effect, and return the refusing answer."""
         fault = self._node.fault(code, f"{self._node.name}: {text}"[:_TEXT])
         self.counts.refused[status] += 1
         self.audit.refused(peer_of(request), request.url.path, fault, status)
@@ -64,12 +64,12 @@ def answer_of(message: Telegram, status: int) -> Response:
 
 
 def peer_of(request: Request) -> str:
-    """Return the address of the sender."""
+    """Return the address of the request's sender."""
     return request.client.host if request.client else ""
 
 
 def trust(request: Request) -> None:
-    """Mark the connection as one of a user with the right to order: strangers cannot displace it."""
+    """Mark the connection as that of a user with the right to order, so that strangers cannot displace it."""
     visitor = request.scope.get("visitor")
     if visitor is not None:
         visitor.trust()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP interface of a node in the words of OpenAPI 3.1: the answer of `/openapi.json`, and the source of schema/node_http.json and docs/reference/http.md."""
+"""Describes the HTTP interface of a node in OpenAPI 3.1: the answer of `/openapi.json`, and the source of schema/node_http.json and
+docs/reference/http.md."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Health:
 
 @cache
 def interface() -> dict[str, Any]:
-    """Return the document, which is the same for every node of a version."""
+    """Return the OpenAPI document, which is the same for all nodes of a version."""
     schemas: dict[str, Any] = {}
 
     def known(cls: type) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def interface() -> dict[str, Any]:
 
 
 def _paths(known: Callable[[type], dict[str, Any]]) -> dict[str, Any]:
-    """Return what may be asked. `known`: names the schema of a type."""
+    """Return the description of all paths. `known`: returns a reference to the schema of a type."""
     telegram_body = {"required": True, "content": {CONTENT_TYPE: {"schema": {"type": "string"}}}}
     return {
         "/telegram": {
@@ -148,7 +149,7 @@ def _view() -> dict[str, Any]:
 
 
 def _exact(schema: dict[str, Any]) -> dict[str, Any]:
-    """Require all properties of an object and forbid others; drop the docstrings of classes, which are not meant for this."""
+    """Require all properties of an object and forbid others. Drop class docstrings, which describe Python classes and not the HTTP interface."""
     if schema.get("type") == "object":
         schema = {**schema, "required": list(schema["properties"]), "additionalProperties": False}
     schema.pop("description", None)
@@ -176,7 +177,7 @@ def _faults(statuses: list[int]) -> dict[str, Any]:
 
 
 def _get(summary: str, good: dict[str, Any], parameters: Sequence[Parameter] = (), *others: int) -> dict[str, Any]:
-    """Describe a GET. `others`: statuses with a plain-text answer."""
+    """Describe a GET request. `others`: statuses with a plain-text answer."""
     said = {str(status): _content(_MEANINGS[status], _TEXT, {"type": "string"}) for status in others}
     responses = {"200": good, **said, **_faults(list(_REFUSALS))}
     return {"get": {**_said(summary), "parameters": [one.described() for one in parameters], "responses": responses}}

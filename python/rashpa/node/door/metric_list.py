@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every metric of a node, with its one name and its meaning. `metrics` can expose no other, and docs/reference/metrics.md is made from this list."""
+"""Lists every metric of a node with its name and meaning. `metrics` can expose no other, and docs/reference/metrics.md is made from this list."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ Kind = Literal["counter", "gauge", "histogram", "info"]
 
 @dataclass(frozen=True)
 class Described:
-    """Describes a metric as it is exposed; a histogram has `_bucket`, `_sum` and `_count` behind its name."""
+    """Describes an exposed metric. A histogram has three series, with `_bucket`, `_sum` and `_count` appended to its name."""
 
     name: str
     kind: Kind

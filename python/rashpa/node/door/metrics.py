@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The counters of a node as Prometheus metrics; made anew from the engine's status at each scrape, so that they cannot disagree with it."""
+"""Exposes the counters of a node as Prometheus metrics. They are computed from the engine's status at each scrape, so that they always agree with it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -48,7 +48,7 @@ _OF_SOURCE_DTP = {
 
 
 class Families:
-    """Collects samples by their metric of `metric_list`. Raise KeyError for a metric that is not there."""
+    """Collects samples by metric of `metric_list`. Raise KeyError for a metric that is not in the list."""
 
     def __init__(self) -> None:
         self._families: dict[str, Metric] = {}
@@ -57,11 +57,11 @@ class Families:
         return iter(self._families.values())
 
     def add(self, name: str, value: float, *labels: object) -> None:
-        """Add a sample, with the labels' values in the order of the list."""
+        """Add a sample; `labels` are the values of the labels, in the order of the list."""
         self._family(name).add_sample(name, self._labels(name, labels), value)
 
     def add_histogram(self, name: str, below: Mapping[float, int], count: int, total: float, *labels: object) -> None:
-        """Add a histogram. `below`: the number of values below, or at, each bound; `count` and `total`: of all values."""
+        """Add a histogram. `below`: for each bound, the number of values up to it; `count` and `total`: the number and the sum of all values."""
         family, own = self._family(name), self._labels(name, labels)
         for bound, known in {**{repr(bound): value for bound, value in below.items()}, _INFINITY: count}.items():
             family.add_sample(f"{name}_bucket", {**own, "le": bound}, known)
@@ -80,7 +80,8 @@ class Families:
 
 
 class NodeMetrics(Collector):
-    """Exposes the metrics of `metric_list` for one node. `run`: number of the run that it is configured for; `levels`: entries of its log by level."""
+    """Exposes the metrics of `metric_list` for one node. `run`: number of the run for which it is configured; `levels`: the number of its log entries
+    by level."""
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class NodeMetrics(Collector):
         self._registry.register(self)
 
     def describe(self) -> list[Metric]:
-        """Return no metrics: their names are not known before the first scrape."""
+        """Return no metrics: Prometheus may ask before the first scrape, when their names are not known."""
         return []
 
     def text(self) -> bytes:

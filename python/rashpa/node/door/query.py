@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of a node's HTTP requests. Each is declared once: requests are read by it, and OpenAPI describes it from it."""
+"""Declares the parameters of a node's HTTP requests. Requests are parsed, and OpenAPI descriptions made, from the same declaration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _T = TypeVar("_T", bound=str)
 
 @dataclass(frozen=True)
 class Number:
-    """A parameter with a whole number, `least` … `most`. `usual`: its value when it is not given."""
+    """Declares a parameter that is a whole number, `least` … `most`. `usual`: the default."""
 
     name: str
     text: str
@@ -23,7 +23,7 @@ class Number:
     usual: int | None = None
 
     def read(self, query: Mapping[str, str]) -> int | None:
-        """Return the number of a request. Raise ValueError for one that is wrong or too large."""
+        """Return the number in a request, the default when it is absent. Raise ValueError when it is no whole number or out of range."""
         text = query.get(self.name)
         if text is None:
             return self.usual
@@ -35,7 +35,7 @@ class Number:
         return int(text)
 
     def described(self) -> dict[str, Any]:
-        """Return its description in OpenAPI."""
+        """Return the parameter's description in OpenAPI."""
         schema: dict[str, Any] = {"type": "integer", "minimum": self.least, "maximum": self.most}
         if self.usual is not None:
             schema["default"] = self.usual
@@ -44,7 +44,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice(Generic[_T]):
-    """A parameter with one of some words. `usual`: its value when it is not given; without one it must be given."""
+    """Declares a parameter that is one of some words. `usual`: the default; without a default the parameter is required."""
 
     name: str
     text: str
@@ -52,7 +52,7 @@ class Choice(Generic[_T]):
     usual: _T | None = None
 
     def read(self, query: Mapping[str, str]) -> _T:
-        """Return the word of a request. Raise ValueError for any other."""
+        """Return the word in a request. Raise ValueError for a word that is not allowed."""
         given = query.get(self.name, self.usual or "")
         for word in self.words:
             if word == given:
@@ -60,7 +60,7 @@ class Choice(Generic[_T]):
         raise ValueError(f"{self.name}: it is {shown_of(given)}; {one_of(self.words, given)}")
 
     def described(self) -> dict[str, Any]:
-        """Return its description in OpenAPI."""
+        """Return the parameter's description in OpenAPI."""
         schema: dict[str, Any] = {"type": "string", "enum": list(self.words)}
         if self.usual is not None:
             schema["default"] = self.usual
@@ -69,7 +69,7 @@ class Choice(Generic[_T]):
 
 @dataclass(frozen=True)
 class Text:
-    """A parameter that holds a name, which may be unknown to the node. `pattern`: pattern that all valid names match."""
+    """Declares a parameter that holds a name, which may be unknown to the node. `pattern`: a regular expression that all valid names match."""
 
     name: str
     text: str
@@ -80,7 +80,7 @@ class Text:
         return query.get(self.name, "")
 
     def described(self) -> dict[str, Any]:
-        """Return its description in OpenAPI."""
+        """Return the parameter's description in OpenAPI."""
         schema = {"type": "string"} | ({"pattern": self.pattern} if self.pattern else {})
         return _described(self.name, schema, self.text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of requests to a node by their result, for its metrics. Only the event loop's thread uses them."""
+"""Counts the requests to a node by result, for its metrics. Only the event loop's thread uses the counts."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -13,8 +13,8 @@ ORDER_BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0
 
 @dataclass
 class Durations:
-    """Counts durations: `counts[i]` has those up to bound i of ORDER_BOUNDS_S and above the bound before it, the last place the longer ones. `sum_s` is
-    their sum."""
+    """Counts durations: `counts[i]` is the number of durations up to bound i of ORDER_BOUNDS_S and above the bound before it. The last count has the
+    longer ones. `sum_s` is the sum of all."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(ORDER_BOUNDS_S) + 1))
     sum_s: float = 0.0
@@ -25,7 +25,7 @@ class Durations:
 
 
 class RequestCounts:
-    """Counts requests since the node began."""
+    """Counts requests since the node started."""
 
     def __init__(self) -> None:
         self.answers: Counter[tuple[str, str]] = Counter()  # order, answer

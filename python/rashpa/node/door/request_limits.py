@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate limit of requests: a bucket for each address, which fills at a fixed rate. Users with the right to order have a larger bucket of their own. So
-strangers at the same address, behind a gateway or on the same machine, take nothing from them. Only the event loop's thread uses it."""
+"""Limits the rate of requests with a token bucket for each address. Users with the right to order have a larger bucket of their own. So strangers at
+the same address, behind a gateway or on the same machine, use up nothing of theirs. Only the event loop's thread uses it."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rate:
-    """Holds requests a second in the long run, and the number at once."""
+    """Holds the long-term rate of requests, in requests/s, and the size of a burst."""
 
     per_s: float
     burst: float
@@ -21,7 +21,7 @@ _MOST_PEERS = 1024
 
 
 class RequestLimits:
-    """Limits the requests to one node. `clock`: returns seconds."""
+    """Limits the requests to one node. `clock`: a function that returns seconds."""
 
     def __init__(
         self, strangers: Rate = STRANGERS, owners: Rate = OWNERS, clock: Callable[[], float] = time.monotonic
@@ -31,7 +31,7 @@ class RequestLimits:
         self._left: dict[tuple[str, bool], tuple[float, float]] = {}  # requests that are left, and when they were
 
     def wait_s(self, peer: str, trusted: bool) -> float:
-        """Return 0 when the request may be answered, otherwise the seconds until the next one may."""
+        """Return 0 when the request may be answered, otherwise the seconds until the next request may be."""
         rate, now = self._rates[trusted], self._clock()
         left, when = self._left.pop((peer, trusted), (rate.burst, now))
         left = min(rate.burst, left + (now - when) * rate.per_s)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /load, /metrics, /healthz, /preview, /view, /books, /log, /audit, /openapi.json, which
-describes it all."""
+"""Serves a node over HTTP: POST /telegram, and GET /capabilities, /status, /load, /metrics, /healthz, /preview, /view, /books, /log, /audit. GET
+/openapi.json describes them all."""
 
 import asyncio
 import dataclasses
@@ -43,7 +43,7 @@ class _TooLargeError(Exception):
 
 
 class NodeApp:
-    """Serves the endpoints of one node. Every request needs a valid token, except that for /healthz."""
+    """Serves the endpoints of one node. Every request needs a valid token, except requests for /healthz."""
 
     def __init__(
         self,
@@ -129,12 +129,12 @@ class NodeApp:
         return PlainTextResponse(self._metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def _log(self, request: Request) -> Response:
-        """Answer with the newest entries: /log?last=100."""
+        """Answer with the newest entries of the log: /log?last=100."""
         self._node.hear_native()
         return _newest(request, self._node.log.newest)
 
     async def _audit(self, request: Request) -> Response:
-        """Answer with the newest records: /audit?last=100."""
+        """Answer with the newest records of the audit: /audit?last=100."""
         return _newest(request, self._guard.audit.newest)
 
     async def _health(self, request: Request) -> Response:
@@ -193,7 +193,7 @@ def _decode(body: bytes) -> Telegram:
 
 
 async def _body_of(request: Request) -> bytes:
-    """Return the body, without ever holding more than a telegram may have."""
+    """Return the body. Raise an error as soon as it is longer than a telegram may be, without reading the rest."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node's certificate and key."""
+"""Loads a node's certificate and key."""
 
 import os
 import ssl
@@ -11,7 +11,7 @@ PASSWORD = "RASHPA_KEY_PASSWORD"  # noqa: S105  the name of the variable
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return the TLS context of a server. Raise ServeError that names the wrong file and its fault."""
+    """Return the TLS context of a server. Raise ServeError that names the faulty file and its fault."""
     for path, wanted in ((certificate, "CERTIFICATE"), (key, "PRIVATE KEY")):
         _check_pem(path, wanted)
     password = os.environ.pop(PASSWORD, None)
@@ -40,14 +40,14 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def in_memory(text: str) -> Path:
-    """Return the path of a file with this text that is on no disk, and ends with the process."""
+    """Write the text into a file in memory and return its path. The file ends with the process."""
     file = os.memfd_create("pem", os.MFD_CLOEXEC)
     os.write(file, text.encode())
     return Path(f"/proc/self/fd/{file}")
 
 
 def _check_pem(path: Path, wanted: str) -> None:
-    """Check the kind of a PEM file before OpenSSL reads it, whose messages do not name the file."""
+    """Check the kind of a PEM file before OpenSSL reads it, because OpenSSL's errors do not name the file. Raise ServeError."""
     try:
         text = path.read_bytes()
     except OSError as error:

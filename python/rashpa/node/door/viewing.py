@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work for viewers of images: one task at a time, on a thread that yields to all others."""
+"""Works for viewers of images: one task at a time, on a thread of low priority."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Asked:
-    """Holds a request for a view. `of`: the kind of image. `after`: index of the image that the viewer has; None without one."""
+    """Holds a request for a view. `of`: the kind of image; `after`: the index of the image that the viewer already has, None without one."""
 
     buffer: str
     view: View
@@ -30,24 +30,24 @@ class Asked:
 
 
 def asked_of(query: Mapping[str, str]) -> Asked:
-    """Parse a request. Raise ValueError for a wrong or too large number, and for a kind of image that no receiver keeps."""
+    """Parse a request. Raise ValueError for a number that is wrong or out of range, and for a kind of image that no receiver keeps."""
     view = View(*(place.read(query) or 0 for place in PLACES))
     return Asked(BUFFER.read(query), view, AFTER.read(query), OF.read(query))
 
 
 class Viewing:
-    """Works for the viewers of one node. The first work makes its thread."""
+    """Does the work for the viewers of one node. Its thread starts with the first task."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "viewing", _yield_to_others)
 
     async def do(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Do `work` when its turn has come, and return its result."""
+        """Run `work` after all earlier tasks and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     async def newer(self, look: Callable[[], Preview | None], after: int | None) -> Preview | None:
-        """Return the first image that is not `after`, None after a second without one. Raise KeyError when there is no such buffer, nor any image without
-        `after`."""
+        """Return the first image with an index other than `after`, None when none comes within a second. Raise KeyError when the buffer is unknown,
+        or when it has no image and `after` is None."""
         ends = asyncio.get_running_loop().time() + _PATIENCE_S
         while True:
             found = look()
@@ -62,5 +62,5 @@ class Viewing:
 
 
 def _yield_to_others() -> None:
-    """Lower the priority of this thread: the data path needs every processor more than viewers do."""
+    """Lower the priority of this thread, because the data path needs every processor more than viewers do."""
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes native engines of telegrams."""
+"""Makes native engines from telegrams."""

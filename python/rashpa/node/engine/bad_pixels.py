@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pixels that the geometry of the detector calls bad, masked for the kernels of a run."""
+"""Masks the pixels that the detector's geometry declares bad, before the kernels of a run."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,6 @@ from rashpa.node.engine.calibration import bad_of_buffer
 
 
 def bad_pixels_step(buffer: Buffer, before: Sequence[_native.Kernel]) -> _native.Kernel:
-    """Return the step that masks these pixels in images behind the kernels `before`."""
+    """Return the step that masks the buffer's bad pixels in images, as they are after the kernels `before`."""
     mask = _native.Reshaping(list(before), buffer.width, buffer.height).mask(bad_of_buffer(buffer))
     return _native.bad_pixels_kernel(bad_pixels(mask).astype(np.uint8))

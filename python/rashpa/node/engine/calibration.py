@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration in the layout of a buffer's image: each DTP's part of its module's maps at the place where its pixels arrive."""
+"""Arranges calibration maps like a buffer's image: each DTP's part of its module's maps is placed where its pixels arrive."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ GAP = 1  # NXmx pixel_mask bit 0
 
 @dataclass(frozen=True)
 class Maps:
-    """Holds pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx bits; not 0: no valid calibration). With cells,
-    pedestal is [cells][3][height][width], and gain too where cells differ in it."""
+    """Holds pedestal and gain, float32 [3][height][width] (ADU, ADU/keV), and mask, uint32 [height][width] (NXmx bits; not 0: no valid calibration).
+    With storage cells, pedestal is [cells][3][height][width]; so is gain where cells differ in it."""
 
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
@@ -32,7 +32,7 @@ BAD = 256  # NXmx pixel_mask bit 8: by a user
 
 
 def bad_of_buffer(buffer: Buffer) -> NDArray[np.uint32]:
-    """Return the mask of the regions that the order calls bad."""
+    """Return the mask of the regions that the order declares bad."""
     mask = np.zeros((buffer.height, buffer.width), np.uint32)
     for one in buffer.bad:
         mask[one.y : one.y + one.height, one.x : one.x + one.width] = BAD
@@ -40,7 +40,7 @@ def bad_of_buffer(buffer: Buffer) -> NDArray[np.uint32]:
 
 
 def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
-    """Return the maps of the buffer's image, from those of whole modules as they are read. Mask pixels that no DTP fills as gap."""
+    """Return the maps of the buffer's image, from the maps of whole modules in readout order. Pixels that no DTP fills are masked as gap."""
     shape = (buffer.height, buffer.width)
     known = all(modules[dtp.module].rms is not None for dtp in buffer.dtps if dtp.module < len(modules))
     used = [modules[dtp.module] for dtp in buffer.dtps if dtp.module < len(modules)]
@@ -78,13 +78,13 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
 
 
 def _turned(maps: Maps, way: Orientation) -> Maps:
-    """Turn the maps as the module lies in the image."""
+    """Return the maps in the orientation that the module has in the image."""
     rms = None if maps.rms is None else way.turned(maps.rms)
     return Maps(way.turned(maps.pedestal), way.turned(maps.gain), way.turned(maps.mask), rms, maps.cells)
 
 
 def gaps_of_buffer(buffer: Buffer) -> NDArray[np.uint32]:
-    """Return the mask of a buffer's image without calibration, with gaps only."""
+    """Return the mask of a buffer's image that has no calibration: only gaps are masked."""
     mask = np.full((buffer.height, buffer.width), GAP, np.uint32)
     for dtp in buffer.dtps:
         mask[dtp.y : dtp.y + dtp.height, dtp.x : dtp.x + dtp.width] = 0

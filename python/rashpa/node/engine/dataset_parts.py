@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets and calibrations of telegrams, as the models that check their bounds."""
+"""Converts datasets and calibrations of telegrams to the models that check their values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from rashpa.node.engine.engine import EngineError
 
 
 def spec_of(dataset: telegram.Dataset) -> AnyDatasetSpec:
-    """Return the dataset's specification. Raise EngineError that names its fault."""
+    """Return the dataset's specification. Raise EngineError that names the fault of the dataset."""
     values = {"kind": dataset.kind, **_decoded(f"dataset {dataset.kind}", dataset.parameters)}
     try:
         return parse_dataset_spec(values)
@@ -24,7 +24,7 @@ def spec_of(dataset: telegram.Dataset) -> AnyDatasetSpec:
 
 
 def calibration_spec_of(calibration: telegram.Calibration) -> CalibrationSpec:
-    """Return the calibration's specification. Raise EngineError that names its fault."""
+    """Return the calibration's specification. Raise EngineError that names the fault of the calibration."""
     try:
         return CalibrationSpec.model_validate(_decoded("calibration", calibration.parameters))
     except ValidationError as error:
@@ -44,5 +44,5 @@ def _decoded(what: str, parameters: Sequence[telegram.Parameter]) -> dict[str, A
 
 
 def _explained(what: str, error: ValidationError, before_key: int) -> EngineError:
-    """Return the error in our words. `before_key`: the number of leading parts of the error's location that name the kind and no key."""
+    """Return a validation error in our words. `before_key`: the number of leading elements of the error's location that name the kind and not a key."""
     return EngineError("config", "\n".join(f"{what}: {fault}" for fault in faults_of(error, before_key)))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that are Python functions for whole stacks on a CUDA device: called once a stack by the thread that submits it, in the stack's stream."""
+"""Calls kernels that are Python functions for whole stacks on a CUDA device: once for each stack, by the thread that submits it, in the stack's
+stream."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ _WHOLE = "iub"
 
 
 class DeviceFunction:
-    """Calls a kernel for the native step: it passes the images, and returns the addresses of the numbers."""
+    """Calls a Python kernel for the native step: it passes the images, and returns the results."""
 
     def __init__(
         self, declared: PythonKernel, function: Callable[..., Any], parameters: Mapping[str, Any], prints: PrintsAs
@@ -31,7 +32,8 @@ class DeviceFunction:
     def __call__(
         self, dlpack: Any, address: int, count: int, height: int, width: int, stride: int, pixel: str, stream: int
     ) -> tuple[list[Numbers], Numbers, Any]:
-        """Return the columns and verdicts of a stack, and the object to keep until the stream is through with it."""
+        """Call the kernel with a stack. Return the addresses of its columns and verdicts, and the object to keep until the stream has finished with
+        them."""
         images = DeviceImages(dlpack, address, (count, height, width), stride, pixel, stream)
         with current_stream(stream), self._prints:
             given = called(self._function, images, **self._parameters)
@@ -49,7 +51,7 @@ class DeviceFunction:
 
 
 def current_stream(stream: int) -> ExitStack:
-    """Make the stream the current one of the libraries that the code has imported and that have one."""
+    """Return a context in which `stream` is the current CUDA stream of CuPy and PyTorch, if they are imported."""
     entered = ExitStack()
     try:
         if cupy := sys.modules.get("cupy"):

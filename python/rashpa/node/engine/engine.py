@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of engines to nodes: `native_engine` is the real one, `rashpa.testing.fake_engine` one without compiled code.
+"""Defines the interface of engines to nodes: `native_engine` is the real one, `rashpa.testing.fake_engine` one without compiled code.
 
-Constructors take all memory, sockets and files; they raise `EngineError` with a code of the Fault telegram. Any thread may call; each call is bounded in
-time, `wait` by its argument.
+Constructors take all memory, sockets and files; they raise `EngineError` with a code of the Fault telegram. Any thread may call an engine. Each call
+takes a bounded time; `wait` takes at most the time of its argument.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ Table = NDArray[np.uint8]
 
 
 class EngineError(RashpaError, RuntimeError):
-    """Reports a refusal of the engine; `code` is that of a Fault telegram: config | resource | file | state | internal."""
+    """Reports a refusal of the engine; `code` is a code of the Fault telegram: config | resource | file | state | internal."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -41,37 +41,37 @@ class EngineError(RashpaError, RuntimeError):
 
 
 class Engine(Protocol):
-    """Declares the common part of emulator and receiver."""
+    """Declares the methods of all engines, of emulators and receivers."""
 
     def configured(self, node: str) -> Configured:
-        """Return endpoints and, of a receiver, placements, in the order of the Configure telegram."""
+        """Return the node's endpoints and, for a receiver, its placements, in the order of the Configure telegram."""
         ...
 
     def arm(self, order: Arm) -> None: ...
     def start(self) -> None: ...
 
     def pause(self, frame: int = 0) -> None:
-        """Begin no frame from that number on (emulator). When a DTP has begun a later frame, all go on up to the foremost one."""
+        """Pause an emulator before frame `frame`. When a DTP has begun a later frame, all DTPs continue up to that frame."""
         ...
 
     def resume(self, rate_hz: float = 0.0) -> None:
-        """Go on, with another rate where one is given."""
+        """Resume sending, at `rate_hz` unless it is 0."""
         ...
 
     def stop(self, order: Stop) -> None:
-        """Stop sending (emulator), or expect no more images (receiver); `wait` returns True when open images are closed."""
+        """Stop sending (emulator), or expect no more images (receiver). `wait` returns True when all open images are closed."""
         ...
 
     def hold_deadlines(self, held: bool) -> None:
-        """Hold the deadlines of images, or let them pass again (receiver)."""
+        """Suspend the deadlines of images (`held`), or enforce them again (receiver)."""
         ...
 
     def set_limits(self, order: SetLimits) -> None:
-        """Give a veto other limits from the next stack on (receiver); `status` has the change."""
+        """Change the limits of a veto from the next stack on (receiver); `status` then reports the change."""
         ...
 
     def trigger(self, frames: int) -> None:
-        """Release a number of further frames (emulator)."""
+        """Release `frames` further frames (emulator)."""
         ...
 
     def join(self, order: Join) -> tuple[Endpoint, ...]:
@@ -79,45 +79,45 @@ class Engine(Protocol):
         ...
 
     def deal(self, order: Resend | Feed) -> None:
-        """Give up a member of a group, or feed it or not (emulator)."""
+        """Give up a member of a group and deal its images to others (Resend), or begin or stop giving images to a member (Feed) (emulator)."""
         ...
 
     def abort(self) -> None:
-        """End at once; idempotent."""
+        """End the run at once; idempotent."""
         ...
 
     def wait(self, timeout_s: float) -> bool:
-        """Return True when everything is done."""
+        """Wait at most `timeout_s` seconds; return True when the run has ended."""
         ...
 
     def status(self) -> SourceStatus | DestinationStatus: ...
 
     def table(self, name: str, key: str) -> Table:
-        """Return one byte per image. Emulator: `fates` by DTP id; `dealt`, eight bytes each, the frame numbers that the DTP of a group was given. Receiver:
-        `completeness`, `decisions` by buffer name. Raise KeyError for other names."""
+        """Return a table with one byte for each image. An emulator has `fates` by DTP id, and `dealt` with eight bytes each: the frame numbers that a
+        group's DTP was given. A receiver has `completeness` and `decisions` by buffer name. Raise KeyError for other names."""
         ...
 
     def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
-        """Return the latest copy of an accepted image of a buffer and request a fresh one, or return the first image of the run that is `of`; None when there
-        is none yet. Raise KeyError when there is no such buffer."""
+        """Return the latest copy of an accepted image of a buffer and request a new copy. With another `of`, return the first image of that kind in
+        the run. Return None when there is none yet. Raise KeyError for an unknown buffer."""
         ...
 
 
 class EngineFactory(Protocol):
-    """Makes the engine of one node."""
+    """Makes the engines of one node."""
 
     def capabilities(self, node: str, units: Sequence[str] = ()) -> Capabilities:
-        """Return the capabilities of the node `node`, with the units of these names and their devices; without names, with all."""
+        """Return the capabilities of the node `node`, with the given units and their devices; without `units`, with all units."""
         ...
 
     def make(self, order: Configure) -> Engine:
-        """Take everything that the order needs, or raise EngineError."""
+        """Make an engine with everything that the order needs. Raise EngineError."""
         ...
 
     def prepared(self) -> float:
-        """Return the share of the dataset in memory of the engine that is being made. Any thread may call it."""
+        """Return the share of the dataset, 0 to 1, that the engine being made has in memory. Any thread may call it."""
         ...
 
     def take_log(self) -> Iterable[NativeMessage]:
-        """Return the messages of native code since the last call. Any thread may call it."""
+        """Return the log messages of native code since the last call. Any thread may call it."""
         ...

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limits of a node, whatever a telegram says: folders to read and write, addresses to publish at, code to load and cards to drive. A telegram comes from
-any user with the right to order, but the node reads and writes as the user that started it."""
+"""Limits a node independently of telegrams: folders to read and write, addresses to publish at, code to load and cards to drive. Any user with the
+right to order may send a telegram, but the node reads and writes with the rights of the user that started it."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from rashpa.node.engine.engine import EngineError
 
 
 class Folders:
-    """Allows folders, or single files, with all that lies below; links and `..` are followed before a path is checked."""
+    """Allows folders and single files, with everything below them. Links and `..` are resolved before a path is checked."""
 
     def __init__(
         self,
@@ -27,8 +27,8 @@ class Folders:
         feedback: Path = FEEDBACK_FOLDER,
         publish: Iterable[str] = (),
     ) -> None:
-        """Set the limits. `cards`: directories of cards, and "sim" where cards may be simulated. `feedback`: the folder of rings; `publish`: addresses of
-        sockets, besides loopback."""
+        """Set the limits. `cards`: directories of cards, and "sim" to allow simulated cards; `feedback`: the folder of rings; `publish`: addresses at
+        which sockets may publish, besides loopback."""
         self._feedback = real_path(feedback)
         self._publish = frozenset(map(ipaddress.ip_address, publish))
         named = frozenset(cards)
@@ -40,12 +40,12 @@ class Folders:
 
     @property
     def has_kernels(self) -> bool:
-        """Return True when code from outside the program may be loaded at all."""
+        """Return True when the node may load kernels from outside the program."""
         return self._kernels is not None
 
     def kernel_file(self, name: str) -> Path:
-        """Return the file with the code of a kernel. `name` is a name and no path: to load it is to run it, and the node runs only code of the one folder
-        that was named for this. Raise EngineError that says what to do."""
+        """Return the file with the code of a kernel. `name` is no path: loading code means running it, so the node runs only code from the one folder
+        named for this. Raise EngineError that says how to allow it."""
         if self._kernels is None:
             raise EngineError(
                 "config",
@@ -70,7 +70,8 @@ class Folders:
         return path
 
     def card_directory(self, name: str) -> Path | None:
-        """Return the directory with the device files of a card, None for a card that this node simulates. Raise EngineError that says what to do."""
+        """Return the directory with the device files of a card, None for a card that this node simulates. Raise EngineError that says how to allow
+        it."""
         if name == SIMULATED:
             if not self._simulates:
                 raise EngineError("config", "card sim: this node simulates no card; start it with --card sim")
@@ -88,11 +89,12 @@ class Folders:
         return path
 
     def ring_file(self, name: str) -> Path:
-        """Return the file of a ring, which always lies in the one folder for rings."""
+        """Return the file of a ring, which is always in the folder for rings."""
         return self._feedback / ring_name(name)
 
     def check_publish(self, endpoint: str, what: str) -> None:
-        """Raise EngineError when this node may not publish at that endpoint, tcp://ADDRESS:PORT; an empty one is none. `what`: names it in the error."""
+        """Raise EngineError when this node may not publish at `endpoint`, tcp://ADDRESS:PORT. An empty endpoint is always allowed. `what`: the name
+        of the endpoint in the error."""
         if not endpoint:
             return
         try:
@@ -107,7 +109,7 @@ class Folders:
             )
 
     def check_read(self, spec: AnyDatasetSpec, base: Path) -> None:
-        """Raise EngineError when the dataset has a file elsewhere; relative paths count from `base`."""
+        """Raise EngineError when a file of the dataset is outside the readable folders. Relative paths start at `base`."""
         if isinstance(spec, FilesSpec):
             for name in (located(name, base) for names in spec.files for name in names):
                 if is_pattern(name):  # its folder is looked into
@@ -120,7 +122,7 @@ class Folders:
 
     @property
     def readable(self) -> tuple[Path, ...]:
-        """Return the folders to which an HDF5 file may lead; none when everything may be read, where the dataset decides."""
+        """Return the folders to which links of an HDF5 file may lead; empty when every file may be read and the dataset sets the limit."""
         return () if Path("/") in self._read else tuple(self._read)
 
     def check_file(self, path: Path) -> None:
@@ -128,7 +130,7 @@ class Folders:
         _check(path, self._read, "read")
 
     def check_write(self, path: Path) -> None:
-        """Raise EngineError when a file may not be made there."""
+        """Raise EngineError when no file may be made at `path`."""
         _check(path, self._write, "write")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of a receiver: a native receiver behind the contract of `engine`."""
+"""Runs a native receiver as the engine of a node."""
 
 import contextlib
 import dataclasses
@@ -43,12 +43,12 @@ _log = logging.getLogger(__name__)
 
 
 def pictures_of(order: telegram.Destination, config: _native.ReceiverConfig) -> dict[str, Picture]:
-    """Return the facts for previews, by buffer."""
+    """Return the source of previews for each buffer."""
     return {one.name: Picture(one, made) for one, made in zip(order.buffers, config.buffers, strict=True)}
 
 
 class NativeDestination:
-    """Runs a native receiver."""
+    """Implements the interface of `engine` with a native receiver."""
 
     def __init__(self, order: telegram.Destination, run: int, folders: Folders) -> None:
         order = rooted(order, Path())
@@ -90,7 +90,7 @@ class NativeDestination:
     def _with_cards(
         self, order: telegram.Destination, made: list[_native.BufferConfig], folders: Folders
     ) -> list[_native.BufferConfig]:
-        """Return the configurations with cards for units in hardware."""
+        """Return the configurations of buffers, with a card for each unit in hardware."""
         named = [folders.card_directory(buffer.card) if buffer.card else None for buffer in order.buffers]
         for buffer, config, directory in zip(order.buffers, made, named, strict=True):
             if buffer.card and directory is None:
@@ -168,7 +168,7 @@ class NativeDestination:
         return True
 
     def _add_limits(self) -> None:
-        """Add the changes of limits to complete files, once."""
+        """Add the changes of limits to the files when they are complete, once."""
         files, self._limit_files = self._limit_files, []
         for books, masters in zip(self._limits, files, strict=False):
             if not books.changes:
@@ -179,7 +179,7 @@ class NativeDestination:
                 _log.warning("%s", text)
 
     def _add_series(self) -> None:
-        """Add the detector's own description of its series to complete files, once."""
+        """Add the detector's own description of its series to the files when they are complete, once."""
         files, self._series = self._series, []
         if not files or not (said := self._engine.descriptions()):
             return
@@ -205,7 +205,7 @@ class NativeDestination:
         )
 
     def _with_card(self, buffer: telegram.BufferStatus) -> telegram.BufferStatus:
-        """Return the status with an error when the unit's card has died: the unit itself waits for its answers."""
+        """Return the status with an error when the unit's card has died: the unit itself only waits for the card's answers."""
         card = self._cards.get(buffer.name)
         ended = card.ended() if card is not None else ""
         return dataclasses.replace(buffer, unit_error=ended) if ended else buffer

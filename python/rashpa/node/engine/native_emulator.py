@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native configuration of an emulator from its Configure telegram: dataset, DTPs with their links, faults. Links and endpoints are common to both engines."""
+"""Makes the native configuration of an emulator from its Configure telegram: dataset, DTPs with their links, faults. Its functions for links and
+endpoints serve receivers, too."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 def emulator_config(
     order: telegram.Source, run: int, folders: Folders, making: _native.Making | None
 ) -> tuple[_native.EmulatorConfig, DataBooks | None]:
-    """Return the configuration without a card, and the books of a dataset that is a stored run. Raise EngineError when the dataset cannot be had, or does not
-    fit."""
+    """Return the configuration without a card, and the books of a dataset that is a stored run. Raise EngineError when the dataset cannot be loaded,
+    or does not fit the order."""
     config = _native.EmulatorConfig()
     loaded = _dataset_of(order, folders, making)
     config.dataset = loaded.dataset
@@ -57,7 +58,7 @@ def emulator_config(
 
 
 def link_of(dtp: telegram.SourceDtp, links: Mapping[str, _native.LinkOptions]) -> _native.LinkOptions:
-    """Return the options of a DTP's link, among those of the order by kind. Raise EngineError when there are none."""
+    """Return the options of a DTP's link; `links` has them by kind of link. Raise EngineError when it has none for this kind."""
     if dtp.link not in links:
         raise EngineError(
             "config", f"DTP {dtp.id} takes the link {dtp.link}, and the order has options of {', '.join(links)}"
@@ -85,7 +86,7 @@ def _dataset_of(order: telegram.Source, folders: Folders, making: _native.Making
 
 
 def look_at_dataset(order: telegram.Source, folders: Folders) -> None:
-    """Raise EngineError when a few frames of the dataset show that it cannot be had, or does not fit."""
+    """Check a few frames of the dataset. Raise EngineError when it cannot be loaded, or does not fit the order."""
     from rashpa.data.datasets.datasets import glance_at_dataset
 
     asked = spec_of(order.dataset)
@@ -107,7 +108,7 @@ def _check_shape(order: telegram.Source, dataset: _native.Dataset) -> None:
 
 
 def _check_turned(order: telegram.Source, dataset: _native.Dataset) -> None:
-    """Raise EngineError when there is no memory for copies of turned modules."""
+    """Raise EngineError when memory does not suffice for rotated copies of modules."""
     turned = {(dtp.module, dtp.turn, dtp.flip) for dtp in order.dtps if dtp.turn or dtp.flip}
     pixels = len(turned) * dataset.frames * dataset.width * dataset.height
     needed, free = pixels * np.dtype(dataset.pixel).itemsize, available_memory_bytes()
@@ -148,7 +149,7 @@ def _native_placement(place: telegram.Placement) -> _native.Placement:
 
 
 def link_options(options: LinkOptions) -> _native.LinkOptions:
-    """Return the native form of a telegram's options for this end of the link."""
+    """Return the native form of this end's link options."""
     return _native.LinkOptions(options.kind, parameters_of(options))
 
 

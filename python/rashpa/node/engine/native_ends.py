@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ends of DTPs as telegrams have them: addresses, and the places of images."""
+"""Converts native endpoints and placements of DTPs to the form of telegrams."""
 
 from rashpa import _native
 from rashpa.control.telegrams import telegram
@@ -9,7 +9,7 @@ from rashpa.control.telegrams.telegram import (
 
 
 def endpoint_of(end: _native.Endpoint) -> Endpoint:
-    """Return an end of a DTP as telegrams have it."""
+    """Return an endpoint of a DTP in the form of telegrams."""
     return Endpoint(
         address=end.address,
         port=end.port,
@@ -22,7 +22,7 @@ def endpoint_of(end: _native.Endpoint) -> Endpoint:
 
 
 def placement_of(place: _native.Placement) -> telegram.Placement:
-    """Return the places of a DTP's images in the form of telegrams."""
+    """Return the placement of a DTP's images in the form of telegrams."""
     return telegram.Placement(
         pixels_offset=place.pixels_offset,
         slot_bytes=place.slot_bytes,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The factory of native engines, and the abilities of this machine. A node asks it for the engine that an order describes.
+"""Makes native engines from orders, and reports the capabilities of this machine.
 
-Only a node imports this module and rashpa._native: where nothing is compiled there is no node.
+Only a node imports this module and rashpa._native: without compiled code there are no nodes.
 """
 
 import contextlib
@@ -33,8 +33,8 @@ _MAX_DTPS = 256
 
 
 class NativeFactory:
-    """Makes the engines of one node. `link_bytes_per_s`: the rate of its link; 0: unknown, and not checked. `folders`: the limits of reading and writing.
-    `throughputs`: measured on this machine."""
+    """Makes the engines of one node. `link_bytes_per_s`: the rate of its link; 0 when unknown, then rates are not checked. `folders`: the folders
+    that it may read and write. `throughputs`: figures measured on this machine."""
 
     def __init__(
         self,

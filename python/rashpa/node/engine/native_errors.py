@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions of the native module as the errors of engines."""
+"""Converts exceptions of the native module to errors of engines."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from rashpa.node.engine.engine import EngineError
 
 @contextlib.contextmanager
 def native_errors() -> Iterator[None]:
-    """Raise native exceptions as EngineError with the code of the Fault telegram."""
+    """Convert native exceptions raised in the context to EngineError with a code of the Fault telegram."""
     try:
         yield
     except _native.ConfigError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups among which an emulator deals images, as telegrams and as the native module has them."""
+"""Converts groups, among which an emulator deals images, between telegrams and the native module."""
 
 from rashpa import _native
 from rashpa.control.telegrams import telegram
@@ -24,7 +24,7 @@ def native_member(member: telegram.GroupMember) -> _native.GroupMember:
 
 
 def group_status(name: str, status: _native.GroupStatus) -> telegram.GroupStatus:
-    """Return the status of a group as telegrams have it."""
+    """Return the status of a group in the form of telegrams."""
     members = tuple(
         telegram.MemberStatus(
             name=known.name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
+"""Makes the native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
 import json
 import math
@@ -61,7 +61,8 @@ _NO_MASKS: Mapping[str, NDArray[np.uint32]] = MappingProxyType({})
 
 
 def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
-    """Return the configuration without the link's options and the cards of units. Raise EngineError when calibration or output cannot be had."""
+    """Return the configuration without the link's options and the units' cards. Raise EngineError when a calibration cannot be loaded or an output
+    cannot be made."""
     chosen = links.parameters_of(order.options)
     proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
     config = _native.ReceiverConfig()
@@ -81,7 +82,8 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
 def buffer_configs(
     order: telegram.Destination, folders: Folders, proof: str, read_masks: Mapping[str, NDArray[np.uint32]] = _NO_MASKS
 ) -> list[_native.BufferConfig]:
-    """Return the configurations of all buffers. `proof`: statement of the files on the proof that pixels are complete; `read_masks`: NXmx bits that images bring with them, by buffer. Raise EngineError as `receiver_config` does."""
+    """Return the configurations of all buffers. `proof`: the text for files on how complete pixels are proven; `read_masks`: by buffer, NXmx bits of
+    the dataset's stored mask. Raise EngineError as `receiver_config` does."""
     check_allowed(order, folders)  # all of it, before the first file is touched
     calibration, facts = _calibration_of(order, folders)
     module = _Module(order.module_width, order.module_height)
@@ -90,7 +92,7 @@ def buffer_configs(
 
 
 def check_allowed(order: telegram.Destination, folders: Folders) -> None:
-    """Raise EngineError when an order reads, writes, loads or publishes where this node may not."""
+    """Raise EngineError when an order reads, writes, loads or publishes anything that this node may not."""
     for buffer in order.buffers:
         for kernel in buffer.kernels:
             if code := code_of(kernel):
@@ -116,7 +118,7 @@ class _Module:
 
 @dataclass(frozen=True)
 class _Origin:
-    """Holds the origin of a file's pixels; `calibration`: of each map."""
+    """Holds the origin of a file's pixels. `calibration`: the origin of each map."""
 
     proof: str
     calibration: Sequence[CalibrationFact]
@@ -127,7 +129,7 @@ class _Origin:
 
 @dataclass(frozen=True)
 class _Image:
-    """Describes the image that a buffer's sinks get: the places and the mask of the arriving image after reshaping."""
+    """Describes the image that a buffer's sinks get: regions and mask of the arriving image, converted to the pipeline's output shape."""
 
     made: _native.Reshaping
     arriving_mask: NDArray[np.uint32]
@@ -144,7 +146,7 @@ class _Image:
         return place
 
     def _plane(self, said: ModulePlace, metadata: FileMetadata, first: tuple[int, int]) -> Plane:
-        """Return the plane of the module, in m: as it is given, or by the beam."""
+        """Return the plane of the module, in m: from its given vectors, otherwise from the beam."""
         if not (said.corner or said.fast or said.slow):
             beam, pitch = (metadata.beam_center_x or 0.0, metadata.beam_center_y or 0.0), metadata.pixel_size_m
             return Axes(metadata.image_fast, metadata.image_slow).plane(beam, pitch).starting(first)
@@ -162,7 +164,7 @@ class _Image:
 
 
 def _vector(module: str, key: str, text: str) -> Vector:
-    """Parse a vector. Raise EngineError when the text is none."""
+    """Parse a vector of three numbers, in m. Raise EngineError when the text is not one."""
     try:
         x, y, z = (float(one) for one in text.split())
     except ValueError:
@@ -181,7 +183,7 @@ def prefixes_of(order: telegram.Destination) -> list[Path]:
 
 
 def master_of(buffer: telegram.Buffer) -> str:
-    """Return the path of this buffer's file, empty when nothing stores it. Of several, return the file of the sink hdf5."""
+    """Return the path of this buffer's master file, empty when no sink stores it. Of several, return the file of the sink hdf5."""
     sinks = [sink for order in FILE_ORDERS for sink in buffer.sinks if isinstance(sink, order)]
     return next((f"{Path(sink.prefix).absolute()}_master.h5" for sink in sinks), "")
 
@@ -192,23 +194,23 @@ def masters_of(buffer: telegram.Buffer) -> list[str]:
 
 
 def masked_from(buffer: telegram.Buffer) -> int | None:
-    """Return the number of the kernel before which a step of its own masks bad pixels; None without one."""
+    """Return the number of the kernel before which an extra step masks bad pixels, None without such a step."""
     return first_looking(buffer.kernels) if buffer.bad else None
 
 
 def values_of(kernel: Kernel) -> dict[str, Any]:
-    """Return the parameters of a kernel in the form that the native part takes."""
+    """Return the parameters of a kernel in the form that the native module takes."""
     return {name: value for name, value in parameters_of(kernel).items() if value is not None}
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
-    """Return the folders that the output of this order makes, the deepest first."""
+    """Return the folders that the output of this order would create, the deepest first."""
     parents = dict.fromkeys(prefix.parent for prefix in prefixes_of(order))
     return [folder for parent in parents for folder in missing_folders(parent)]
 
 
 def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[CalibrationFact]]:
-    """Return the maps of all modules and their origins; none when no kernel wants them."""
+    """Return the maps of all modules and their origins; empty lists when no kernel uses calibration."""
     wanting = [one.name for each in order.buffers for one in each.kernels if declaration(one.name).calibration]
     if not wanting:
         return [], []
@@ -290,14 +292,14 @@ def _buffer_config(
 
 
 def _counts_of(buffer: telegram.Buffer) -> tuple[float, float]:
-    """Return the least and the largest value of a pixel that arrives and is not masked."""
+    """Return the least and the largest value of an arriving pixel that is not masked."""
     masking = named(buffer.masked, buffer.pixel)
     largest = min((one.value - 1 for one in buffer.special if one.value > 0), default=None)
     return counts_of(buffer.pixel, masking._replace(largest_count=largest))
 
 
 def _turned_sides(buffer: telegram.Buffer, module: _Module) -> tuple[int, int]:
-    """Return width and height of the buffer's modules after turning. Raise EngineError when an assembled image would have to know modules of both shapes."""
+    """Return width and height of the buffer's modules after rotation. Raise EngineError when an assembled image would contain modules of both shapes."""
     orientations = [dtp.orientation for dtp in buffer.dtps]
     for number, text in shape_troubles(buffer.kernels, orientations, module.width, module.height):
         raise EngineError("config", f"buffer {buffer.name}: kernel {buffer.kernels[number].name}: {text}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of an emulator: a native emulator behind the contract of `engine`."""
+"""Runs a native emulator as the engine of a node."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from rashpa.node.engine.simulated_card import SimulatedCard
 
 
 class NativeSource:
-    """Runs a native emulator."""
+    """Implements the interface of `engine` with a native emulator."""
 
     def __init__(
         self, order: telegram.Source, run: int, folders: Folders, making: _native.Making | None = None
@@ -82,7 +82,7 @@ class NativeSource:
         return Configured(node=node, endpoints=tuple(endpoint_of(endpoint) for endpoint in self._engine.endpoints()))
 
     def arm(self, order: telegram.Arm) -> None:
-        """Do nothing: the destinations came with Configure."""
+        """Do nothing: an emulator gets its destinations with Configure."""
 
     def start(self) -> None:
         with native_errors(), self._place.bind():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native module's counters, in the form of telegrams."""
+"""Converts the native module's counters to the form of telegrams."""
 
 from rashpa import _native
 from rashpa.control.telegrams import telegram
@@ -7,12 +7,12 @@ from rashpa.control.telegrams.telegram import Count
 
 
 def counts_of(group: str, values: dict[str, int]) -> tuple[Count, ...]:
-    """Return a group of counters."""
+    """Return the counters in the form of telegrams, as members of `group`."""
     return tuple(Count(group=group, name=name, value=value) for name, value in values.items())
 
 
 def source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus:
-    """Return the status of a DTP, source side."""
+    """Return the status of a DTP at the source."""
     return telegram.SourceDtpStatus(
         id=dtp.id,
         images_sent=dtp.images_sent,
@@ -51,7 +51,8 @@ def _books_of(books: _native.Books) -> telegram.Books:
 def buffer_status(
     buffer: _native.BufferStatus, slots: int = 0, file: str = "", limits: tuple[telegram.LimitChange, ...] = ()
 ) -> telegram.BufferStatus:
-    """Return the status of a buffer with its DTPs and sinks. `slots`: the number of its slots; `file`: its master; `limits`: their changes."""
+    """Return the status of a buffer with its DTPs and sinks. `slots`: the number of its slots; `file`: its master; `limits`: the changes of its
+    limits."""
     books = _books_of(buffer.books)
     latencies = tuple(
         telegram.Latency(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folders of a configuration's output. A folder is made, and files of an earlier run are refused unless they may be replaced.
+"""Prepares the output folders of a configuration. Makes each folder, and refuses files of an earlier run unless they may be replaced.
 
-No data is moved or removed before the run begins: the sink writes beside older files, and takes their names then. At that moment the node also removes files
-that no sink of the new run replaces: series of the older run, and files that lead to its images.
+No data are moved or removed before the run begins: the sink writes beside older files, and takes their names when it begins. At that moment the node
+also removes files that no sink of the new run replaces: series of the older run, and files that link to its images.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ _ATTEMPTS = 100
 
 
 def prepare_output(prefix: Path, existing: str) -> None:
-    """Make the folder and occupy it until release_output(), so that cleaning after a run that never began leaves it. Raise EngineError when older files are
-    in the way (existing = "refuse") or the folder cannot be made."""
+    """Make the folder and protect it until release_output(), so that the clean-up after a run that never began does not remove it. Raise EngineError
+    when older files exist (existing = "refuse") or the folder cannot be made."""
     try:
         _occupy(prefix)
         old = older_files(prefix)
@@ -33,7 +33,7 @@ def prepare_output(prefix: Path, existing: str) -> None:
 
 
 class OlderFiles:
-    """Holds files of an older run of this prefix that no sink replaces: those of series, and those that lead to its images."""
+    """Holds files of an older run with this prefix that no sink replaces: series files, and files that link to its images."""
 
     def __init__(self, prefix: Path) -> None:
         start = re.compile(re.escape(f"{prefix.name}_") + SERIES)
@@ -41,8 +41,8 @@ class OlderFiles:
         self._files = {path: _identity(path) for path in (*leaders_of(prefix), *series)}
 
     def remove(self) -> None:
-        """Remove the older files after the run has begun, leading files first, so that no file shows images that are gone. A name that the run has taken since stays,
-        and so does a file that cannot be removed."""
+        """Remove the older files after the run has begun; remove linking files first, so that no file links to missing images. Keep files that the
+        new run has written under these names, and files that cannot be removed."""
         for path in sorted(self._files, key=lambda path: not path.name.endswith(("_master.h5", ".cxi", "_frames.h5"))):
             with contextlib.suppress(OSError):
                 if _identity(path) == self._files[path]:
@@ -55,7 +55,7 @@ def _identity(path: Path) -> tuple[int, int, int]:
 
 
 def release_output(prefix: Path) -> None:
-    """Release the folder: its files are there, or will never be."""
+    """End the protection of the folder: its files exist now, or will never be made."""
     with contextlib.suppress(OSError):
         _place_of(prefix).unlink()
 

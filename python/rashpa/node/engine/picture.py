@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The previews of a buffer, as the native engine gives them, in words of its images."""
+"""Turns the previews of the native engine into previews with the facts of their buffer."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from rashpa.node.engine.preview import Masked, Preview, Rectangle
 
 
 class Picture:
-    """Holds the common part of all previews of a buffer. The first request makes it, since gaps are as large as an image."""
+    """Holds the facts that all previews of a buffer share. The first request computes them, because masks of gaps are as large as an image."""
 
     def __init__(self, buffer: telegram.Buffer, made: _native.BufferConfig) -> None:
         self._buffer = buffer
@@ -22,7 +22,7 @@ class Picture:
         self._known: tuple[_native.Reshaping, Masked, Masked] | None = None
 
     def of(self, found: dict[str, Any]) -> Preview:
-        """Return the preview of the engine's image."""
+        """Return the preview of an image from the native engine. `found`: the image's facts, by name."""
         shape, made, arrived = self._facts()
         arriving: bool = found["arriving"]
         pixels: NDArray[Any] = found["pixels"]
@@ -45,7 +45,7 @@ class Picture:
         )
 
     def _facts(self) -> tuple[_native.Reshaping, Masked, Masked]:
-        """Return the pipeline's change of shape, and the pixels without a value in a finished image and in an arriving one."""
+        """Return the pipeline's change of shape, then the pixels without a value in a finished image, and in an arriving image."""
         if self._known is None:
             buffer = self._buffer
             shape = _native.Reshaping(self._kernels, buffer.width, buffer.height)
@@ -58,7 +58,7 @@ class Picture:
         return self._known
 
     def _rectangle(self, shape: _native.Reshaping | None, dtp: int, first: int, lines: int) -> Rectangle:
-        """Return the place of a run of lost lines; without `shape`, in the image as it arrived."""
+        """Return the rectangle of successive lost lines, in the finished image or, without `shape`, in the arriving image."""
         region = self._regions[dtp]
         if shape is None:
             return region.x, region.y + first, region.width, lines
@@ -66,6 +66,6 @@ class Picture:
 
 
 def _gaps(mask: NDArray[np.uint32]) -> NDArray[np.bool_] | None:
-    """Return the gaps, None when there are none."""
+    """Return the mask as booleans, None when no pixel is a gap."""
     gaps: NDArray[np.bool_] = mask != 0
     return gaps if np.any(gaps) else None

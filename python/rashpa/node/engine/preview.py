@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recent image for viewers of a run: as PNG for people, as numbers for programs. Each is made on request."""
+"""Encodes a recent image for viewers of a run, on request: as PNG for people, as numbers for programs."""
 
 import io
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ Shown = Literal["accepted", "vetoed", "partial"]
 
 @dataclass(frozen=True)
 class Preview:
-    """Holds an image and its facts. `vetoed`: the reason, where the image was vetoed; `arriving`: the pipeline has changed nothing, the pixels are the
-    detector's. `masked`: values that are no measurement, and pixels that have none (None: all have one). `lost`: lines that did not come. `columns`: the
-    numbers of the pipeline; `tables`: its lists, such as peaks, column by column; `profiles`: its curves, arrays and axes."""
+    """Holds an image and its facts. `vetoed`: the reason of a veto, None without one; `arriving`: True when these are the detector's pixels, before
+    the pipeline. `masked`: the pixels without a value; `lost`: rectangles of lines that did not arrive. `columns`: the pipeline's numbers; `tables`:
+    its lists, such as peaks, column by column; `profiles`: its curves, as arrays and axes."""
 
     index: int
     frame: int
@@ -40,8 +40,9 @@ class Preview:
 
 @dataclass(frozen=True)
 class Masked:
-    """Describes the pixels without a value. `delivered`: negative ones, as detectors mark them; else the least value of the type, as kernels do. `special`:
-    values that are no measurement; `saturated`: those among them that mean more counts than a pixel can hold. `gaps`: pixels without a module."""
+    """Describes the pixels without a value. `delivered`: True when negative pixels have none, as detectors mark them; otherwise the least value of the
+    type marks them, as kernels do. `special`: values that are no measurement; `saturated`: those of them that mean an overflow. `gaps`: True at pixels
+    outside of modules, None without any."""
 
     delivered: bool = False
     special: tuple[int, ...] = ()
@@ -51,7 +52,7 @@ class Masked:
 
 @dataclass(frozen=True)
 class View:
-    """Describes a part of an image, with one number, the largest, for each block of `step` × `step` pixels. `width` and `height` 0: to the image's end."""
+    """Describes a part of an image, reduced to the largest value of each block of `step` × `step` pixels. `width` and `height` 0: to the image's end."""
 
     x: int = 0
     y: int = 0
@@ -60,7 +61,7 @@ class View:
     step: int = 1
 
     def within(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
-        """Return rows and columns of the view in an image of this shape. Raise ValueError when there are none."""
+        """Return rows and columns of the view in an image of this shape. Raise ValueError when the view begins outside of the image."""
         rows, columns = shape
         if self.x >= columns or self.y >= rows:
             raise ValueError(f"the image has {columns} × {rows} pixels; none is at {self.x}, {self.y}")
@@ -70,8 +71,9 @@ class View:
 
 
 def viewed(preview: Preview, view: View) -> bytes:
-    """Encode a view as `rashpa.data.figures.view_bytes` describes: `image`, `absent` (of each block without a value, row after row, why), `peaks` (x, y of each, in pixels of the image) and of each profile the last axis
-    with the first array. Raise ValueError when the view is not in the image."""
+    """Encode a view in the form of `rashpa.data.figures.view_bytes`. Its arrays are `image`, `absent` (the reason for each block without a value, row
+    after row), `peaks` (x and y of each, in pixels of the image), and one for each profile: the last axis and the first array. Raise ValueError when
+    the view is not in the image."""
     from rashpa import _native  # only a node with images needs compiled code
 
     where = view.within(preview.pixels.shape)
@@ -109,7 +111,7 @@ def viewed(preview: Preview, view: View) -> bytes:
 
 
 def _absent(preview: Preview, image: NDArray[Any], where: tuple[slice, slice], step: int) -> NDArray[np.uint8]:
-    """Return the reason for each block without a value, row after row. The reason of its first pixel stands for the block."""
+    """Return the reason for each block without a value, row after row: the reason of the block's first pixel."""
     none = np.isnan(image) if image.dtype.kind == "f" else image == _none_of(image.dtype)
     rows, columns = np.nonzero(none)
     if not rows.size:
@@ -128,13 +130,13 @@ def _absent(preview: Preview, image: NDArray[Any], where: tuple[slice, slice], s
 
 
 def _none_of(kind: np.dtype[Any]) -> int:
-    """Return the value that says in a view of integers that there is none."""
+    """Return the value that marks, in a view of integers, a block without a value."""
     limits = np.iinfo(kind)
     return int(limits.min if kind.kind == "i" else limits.max)
 
 
 def png_of(image: NDArray[Any]) -> bytes:
-    """Return a grey PNG on a square-root scale up to the 99.9th percentile; values that are no measurement (fill values, NaN, negative) are black."""
+    """Return a grey PNG on a square-root scale up to the 99.9th percentile. Values that are no measurement (fill values, NaN, negative) are black."""
     from PIL import Image  # of which most nodes make none
 
     values = image.astype(np.float32)

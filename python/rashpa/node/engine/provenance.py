@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The origin of the pixels, for the output file: calibration maps with their files and checksums, kernels with their parameters."""
+"""Describes the origin of pixels for the output file: calibration maps with their files and checksums, kernels with their parameters."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,8 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class CalibrationFact:
-    """Describes a map that was used: its kind ("pedestal_0"), file and SHA-256; of a calibration file its version, date and source, which are empty else."""
+    """Describes a calibration map: its kind ("pedestal_0"), file and SHA-256. For a map of a calibration file, it also has the file's version, date
+    and source, otherwise empty texts."""
 
     kind: str
     file: str
@@ -33,8 +34,8 @@ class CalibrationFact:
 
 
 def calibration_facts(spec: AnyDatasetSpec | CalibrationSpec, maps: Sequence[Maps]) -> list[CalibrationFact]:
-    """Return the facts of each map that was used. A computed map names its computation and the SHA-256 of its values (float32 or uint32, little-endian, row
-    by row). Raise OSError or CalibrationFileError when a file cannot be read."""
+    """Return the facts of each map. A computed map has the name of its computation and the SHA-256 of its values (float32 or uint32, little-endian,
+    row by row). Raise OSError or CalibrationFileError when a file cannot be read."""
     facts = []
     for module, one in enumerate(maps):
         for kind in _KINDS:
@@ -54,7 +55,7 @@ def calibration_facts(spec: AnyDatasetSpec | CalibrationSpec, maps: Sequence[Map
 
 
 def _computed(spec: AnyDatasetSpec | CalibrationSpec) -> str:
-    """Return the origin of maps that no file has."""
+    """Return the name of the computation of maps that come from no file."""
     if not isinstance(spec, CalibrationSpec):
         return f"computed: dataset {spec.kind}"
     return "computed: no mask" if spec.simulated_seed is None else f"computed: simulated, seed {spec.simulated_seed}"
@@ -80,7 +81,7 @@ def sha256_of(file: Path) -> str:
 
 
 def _of_files(references: Sequence[str]) -> str:
-    """Return the SHA-256 of the bytes of several files, one after the other."""
+    """Return the SHA-256 of the concatenated bytes of several files."""
     sha256 = hashlib.sha256()
     for reference in references:
         with open_regular(file_of(reference)) as file:

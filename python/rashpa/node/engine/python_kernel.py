@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that are Python functions: loaded from the folder that the node allows, checked, and made callable for the native unit.
+"""Loads kernels that are Python functions from the folder that the node allows, checks them, and makes them callable for the native unit.
 
-The unit calls from a thread of its own that takes the interpreter's lock for each image, and waits for the answer. That is slow, and the documentation says
-so.
+A thread of the unit calls the function. It takes the interpreter's lock for each image and waits for the result, which is slow; the documentation
+says so.
 """
 
 import importlib.util
@@ -21,7 +21,7 @@ from rashpa.node.host.printed import PrintsAs
 
 
 def load_python_kernel(file: Path, function: str, parameters: Mapping[str, Any]) -> "LoadedKernel":
-    """Load the function of that name from the file. Raise EngineError that names its fault: the code is that of the user who started the run."""
+    """Load the function of that name from the file. Raise EngineError that names the fault: the code was written by the user who started the run."""
     what = f"python {file.stem}:{function}"
     module = _import(file, what)
     found = getattr(module, function, None)
@@ -39,7 +39,7 @@ def load_python_kernel(file: Path, function: str, parameters: Mapping[str, Any])
 
 
 class LoadedKernel(PythonCall):
-    """Holds a function with its parameters; one thread at a time calls it. Its output goes to the log under its name."""
+    """Holds a function with its parameters; one thread at a time calls it. Lines that it prints go to the log under its name."""
 
     def __init__(
         self,

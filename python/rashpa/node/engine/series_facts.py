@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the detector's own description of a series, the start of its stream, into the master of a run."""
+"""Writes the detector's own description of a series, the start message of its stream, into the master of a run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EV_ANGSTROM = 12398.419843320026
 
 
 def starts_of(descriptions: Sequence[bytes]) -> list[Start]:
-    """Return the starts among descriptions of sources; none without cbor2, and none that cannot be read."""
+    """Return the start messages among the descriptions of sources. Leave out those that cannot be read; without cbor2, return none."""
     found = []
     for one in descriptions:
         try:
@@ -63,7 +63,7 @@ def _start_of(description: bytes) -> Message:
 
 
 def write_series(master: Path, start: Start, module: int) -> None:
-    """Write what the start says of the channel of this module. Values that the run file gives stay. Raise OSError or ValueError."""
+    """Write the facts of the start message for the channel of this module. Keep values that the run file gives. Raise OSError or ValueError."""
     channel = start.channels[module] if module < len(start.channels) else ""
     with made_hdf5(master, master) as file:
         detector = file[_DETECTOR]
@@ -83,17 +83,17 @@ def write_series(master: Path, start: Start, module: int) -> None:
 
 
 def _standard(key: str) -> float:
-    """Return the default of a key of [detector]."""
+    """Return the default of a key of the table [detector]."""
     return float(Detector.model_fields[key].default)
 
 
 def _is_open(value: float, standard: float) -> bool:
-    """Return True for a number that the run file has left open."""
+    """Return True for a number that the run file has not set."""
     return not value or not math.isfinite(value) or math.isclose(value, standard, rel_tol=1e-6)
 
 
 def _fill(group: h5py.Group, name: str, value: float, *places: str) -> None:
-    """Set a number that the run file has left open, in all places."""
+    """Set a number in all `places` unless the run file has set it."""
     standard = _standard(_KEYS[name]) if name in _KEYS else 0.0
     if name in group and group[name].shape == () and _is_open(float(group[name][()]), standard):
         for place in (name, *places):
@@ -150,7 +150,7 @@ def _array_of(read: Callable[[str], NDArray[Any] | None], channel: str) -> NDArr
 
 
 def _add_to_mask(stored: h5py.Dataset, mask: NDArray[np.uint32]) -> None:
-    """Add bits to the mask, which is one chunk of bitshuffle and LZ4."""
+    """Add bits to the stored mask, which is one chunk compressed with bitshuffle and LZ4."""
     codec = _native.BitshuffleLz4(4)
     _, chunk = stored.id.read_direct_chunk((0, 0))
     bits = np.zeros(mask.shape, np.uint32)
@@ -163,7 +163,7 @@ def _add_to_mask(stored: h5py.Dataset, mask: NDArray[np.uint32]) -> None:
 
 
 def plain_of(value: Any) -> Any:
-    """Return a value of a message as JSON has it: arrays and other tags as a word, bytes as their number."""
+    """Return a message's value in a form for JSON: a word in place of arrays and other tags, the number of bytes in place of bytes."""
     if isinstance(value, Mapping):
         return {text_of(str(name), 256): plain_of(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -181,7 +181,7 @@ def plain_of(value: Any) -> Any:
 
 
 def write_all(descriptions: Sequence[bytes], masters: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Write the first start into masters, each with the module that it is of; yield what could not be written."""
+    """Write the first start message into the masters, each with the number of its module. Yield a text for each fact that could not be written."""
     starts = starts_of(descriptions)
     if not starts:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated card that a node starts for one run: `rashpa card` in a folder of its own."""
+"""Runs a simulated card that a node starts for one run: `rashpa card` in a folder of its own."""
 
 import contextlib
 import shutil
@@ -21,8 +21,8 @@ _LONGEST = 500  # bytes of one
 
 
 class SimulatedCard:
-    """Runs the process of one card, with a folder of its own, which goes with it. The card watches its stdin, so it ends when the node ends, in any way.
-    `options`: of `rashpa card`. Raise EngineError with its last words when it does not start."""
+    """Runs the process of one card in a folder of its own, and removes the folder at the end. The card ends when its stdin closes, so it never
+    outlives the node. `options`: those of `rashpa card`. Raise EngineError with the card's last output when it does not start."""
 
     def __init__(self, *options: str) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="rashpa_card_"))
@@ -47,7 +47,7 @@ class SimulatedCard:
             raise EngineError("resource", f"the simulated card did not start: {words}"[-1000:])
 
     def _listen(self) -> None:
-        """Read the card's output to the end, since a full pipe would block the card. The node prints lines that come after it is ready."""
+        """Read the card's output to the end, since a full pipe would block the card. Print the lines that come after it is ready."""
         output = self._process.stdout
         with PrintsAs("simulated card"), output or contextlib.nullcontext():
             while output and (line := output.readline(_LONGEST)):
@@ -61,7 +61,7 @@ class SimulatedCard:
         self._settled.set()
 
     def ended(self) -> str:
-        """Return how the card's process ended without an order, empty while it lives. Any thread may call it."""
+        """Return how the card's process ended without being asked to; empty while it runs. Any thread may call it."""
         code = self._process.poll()
         if code is None:
             return ""
@@ -71,7 +71,7 @@ class SimulatedCard:
         return f"the simulated card (process {self._process.pid}) {how}{said}"
 
     def close(self) -> None:
-        """End the process and remove the folder; bounded, idempotent."""
+        """End the process and remove the folder, within a bounded time; idempotent."""
         self._end()
         self._remove()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mask that a stored dataset brings with it, in the layout of the images that a receiver gets."""
+"""Arranges the mask of a stored dataset like the images that a receiver gets."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,8 +18,8 @@ Mask = NDArray[np.uint32]
 
 
 def stored_masks(order: telegram.Destination, folders: Folders) -> dict[str, Mask]:
-    """Return NXmx bits of the dataset's file by buffer. They are none when the file has no mask, or lies where this node may not read: the manager cautions
-    of that."""
+    """Return the NXmx bits of the dataset's mask for each buffer. Return none when the file has no mask, or when this node may not read the file; the
+    manager warns about that."""
     if order.dataset.kind != "stored":
         return {}
     spec = spec_of(order.dataset)
@@ -61,7 +61,7 @@ class _Modules:
         )
 
     def cut(self, mask: Mask) -> list[Mask]:
-        """Cut the mask into one of each module, as it is read."""
+        """Return the part of the mask for each module, in readout order."""
         return [way.turned_back(mask[y : y + height, x : x + width]) for x, y, width, height, way in self.places]
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the machine of a node for its facts, and takes the output of its processes."""
+"""Reads the facts of a node's machine, and captures the output of its processes."""

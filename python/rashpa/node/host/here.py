@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder in which a node was started: relative paths of orders count from there, also after os.chdir in a foreign kernel."""
+"""Keeps the folder in which a node was started: relative paths of orders start there, even after a foreign kernel calls os.chdir."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from rashpa.data.files.file_names import located
 
 @contextlib.contextmanager
 def staying_here() -> Iterator[Path]:
-    """Come back to the present folder when foreign code is through; yield that folder."""
+    """Yield the present folder, and return to it at the end of the context, which runs foreign code."""
     here = Path.cwd()
     try:
         yield here

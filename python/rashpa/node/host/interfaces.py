@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network interfaces of this machine, their addresses and speeds, as the kernel knows them."""
+"""Lists the network interfaces of this machine with their addresses and speeds, as the kernel reports them."""
 
 import fcntl
 import ipaddress
@@ -29,7 +29,7 @@ def interfaces(system: Path = Path("/sys"), processes: Path = Path("/proc")) -> 
 
 
 def _speed(path: Path) -> int:
-    """Return bits a second, 0 when the driver says none, as for interfaces that are down, virtual or loopback."""
+    """Return the speed in bits/s, 0 when the driver reports none, as for interfaces that are down, virtual or loopback."""
     try:
         megabits = int((path / "speed").read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -38,7 +38,7 @@ def _speed(path: Path) -> int:
 
 
 def _rdma_ports(system: Path) -> dict[str, tuple[str, int]]:
-    """Return by interface the RDMA device that uses it, and its port's rate; 0 for a device in software, which has no rate of its own."""
+    """Return, for each interface, the RDMA device that uses it and its port's rate in bits/s; the rate is 0 for a device in software."""
     found: dict[str, tuple[str, int]] = {}
     for port in sorted((system / "class" / "infiniband").glob("*/ports/*")):
         device = port.parent.parent
@@ -53,7 +53,7 @@ def _rdma_ports(system: Path) -> dict[str, tuple[str, int]]:
 
 
 def _ipv4(name: str) -> tuple[str, ...]:
-    """Return the first address of the interface; none for a name that this machine does not have."""
+    """Return the first IPv4 address of the interface; nothing when the machine has no such interface."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as question:
         try:
             answer = fcntl.ioctl(question, _ADDRESS_OF, struct.pack("256s", name.encode()[:15]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The resources that the process of a node takes, as the kernel counts them. Linux alone."""
+"""Reads the resources that a node's process uses, as the kernel counts them. It works on Linux only."""
 
 import os
 import resource
@@ -16,7 +16,7 @@ _NAME_END = ")"  # behind the name in stat, which may hold anything else
 
 
 def load() -> Load:
-    """Return the load now. Any thread may call it; it reads one short file for each thread."""
+    """Return the current load. Any thread may call it; it reads one short file for each thread of the process."""
     stat = _fields((_PROC / "stat").read_text())[1]
     return Load(
         time_s=time.time(),
@@ -43,7 +43,7 @@ def _threads() -> list[Thread]:
 
 
 def _fields(line: str) -> tuple[str, list[str]]:
-    """Return the name, and the fields after it: the third field of proc(5) is the first of the list."""
+    """Return the name and the fields after it of a line of /proc/PID/stat; the list begins with the third field of proc(5)."""
     head, _, rest = line.rpartition(_NAME_END)
     return head.partition("(")[2], rest.split()
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that a node may still take."""
+"""Reads the amount of memory that a node may still allocate."""
 
 from pathlib import Path
 
 
 def available_memory_bytes() -> int:
-    """Return the memory that the kernel can give without swapping, or the rest of the control group's limit, whichever is less; 0 when neither is known."""
+    """Return the memory in bytes that the kernel can provide without swapping, or the rest of the control group's limit if that is less. Return 0
+    when neither is known."""
     limits = [limit for limit in (_available(), _left_in_group()) if limit is not None]
     return min(limits, default=0)
 

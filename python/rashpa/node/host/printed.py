@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures the output of kernels, libraries and child processes in a node, and puts it into the node's log under the name of the kernel. A process of its own
-(`printed_drain.py`) reads it, so that a printing thread never waits for a reader."""
+"""Captures the output of kernels, libraries and child processes in a node, and puts it into the node's log under the name of the kernel. A separate
+process (`printed_drain.py`) reads it, so that a printing thread never waits for a reader."""
 
 import contextlib
 import ctypes
@@ -35,7 +35,7 @@ _PRINTING = _Printing()
 
 
 class PrintsAs:
-    """Gives the output of its thread this name in the log for the time of the context."""
+    """Puts, during the context, the output of this thread into the log under a given name."""
 
     def __init__(self, name: str) -> None:
         self._name = name[:_LONGEST_NAME]
@@ -51,7 +51,7 @@ class PrintsAs:
 
 
 class PrintedStream(telling.FileText):
-    """Writes text to the drain; a fault of the drain never ends the writer. `name`: of all that is written; the printing thread's when not given."""
+    """Writes text to the drain; a failure of the drain never stops the writer. `name`: the name for all text, by default that of the printing thread."""
 
     def __init__(self, file: int, name: str = "") -> None:
         super().__init__(file, "utf-8")
@@ -60,7 +60,7 @@ class PrintedStream(telling.FileText):
 
     @override
     def write(self, text: str) -> int:
-        """Take the whole text. Raise TypeError when it is no text."""
+        """Write the whole text and return its length. Raise TypeError when it is no text."""
         telling.check_text(text)
         data = text.encode("utf-8", "replace").translate(None, _FRAMING)
         name = (self._name or _PRINTING.name).encode("utf-8", "replace").translate(None, _FRAMING)
@@ -72,10 +72,10 @@ class PrintedStream(telling.FileText):
 
 
 class Printed:
-    """Owns the drain of one process. It starts before there are threads, and takes the process's standard output and error later."""
+    """Owns the drain of one process. It starts before the process has threads; later it captures standard output and error."""
 
     def __init__(self) -> None:
-        """Start the drain. Raise OSError when there can be none."""
+        """Start the drain. Raise OSError when it cannot start."""
         taken, self._print_into = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603  (our own program)
@@ -88,7 +88,7 @@ class Printed:
             os.close(taken)
 
     def redirect(self, heard: Callable[[str, str], object]) -> None:
-        """Send standard output and error to the drain, which passes name and line to `heard`; the name is empty when it is unknown."""
+        """Send standard output and error to the drain, which passes the name and text of each line to `heard`. The name is empty when it is unknown."""
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os.dup2(self._print_into, 1)
@@ -102,7 +102,7 @@ class Printed:
 
 
 def drain_of_process() -> Printed | None:
-    """Return a drain for a process that is a node and nothing else. Return None in others, and, with a message, where there can be none."""
+    """Return a drain for a process that is only a node, None for others. When the drain cannot start, print a message and return None."""
     if not isinstance(sys.stdout, telling.TellingStream):
         return None
     try:
@@ -113,7 +113,7 @@ def drain_of_process() -> Printed | None:
 
 
 def _buffer_lines() -> None:
-    """Make C's printf flush at the end of each line, as on a terminal, and not after 4096 bytes."""
+    """Make C's printf flush at the end of each line, as on a terminal, in place of every 4096 bytes."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         library = ctypes.CDLL(None)
         library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _LINE_BUFFERED, 0)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the output of a node and its children, as a program of its own, as long as one of them can print.
+"""Reads the output of a node and its children, as a separate program, as long as one of them can print.
 
-It reads standard input, and never stops reading, so that it never blocks a printing process. Lines go to standard error as text, and to standard output as
-JSON for the node's log: {"who", "text"}, or {"lines", "bytes"} that were dropped. Memory is bounded, for lines of any length and for readers that stand
-still.
-Pieces of a known kernel are framed: BEGIN name MIDDLE text END. The program imports only the standard library's quick parts, since it starts with each node.
+It never stops reading standard input, so that it never blocks a printing process. Lines go to standard error as text, and to standard output as JSON
+for the node's log: {"who", "text"}, or {"lines", "bytes"}, the counts of dropped ones. Memory is bounded, for lines of any length and for readers
+that stop reading.
+
+Text of a known kernel is framed: BEGIN name MIDDLE text END. The program imports only the fastest parts of the standard library, since it starts with
+each node.
 """
 
 import json
@@ -34,7 +36,7 @@ _ENDS = re.compile(rb"[\r\n]+")
 
 
 class Lines:
-    """Makes lines of pieces, for each name by itself. A progress bar's carriage return ends a line too."""
+    """Assembles lines from pieces, separately for each name. A progress bar's carriage return ends a line too."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -42,7 +44,7 @@ class Lines:
 
     @property
     def is_between(self) -> bool:
-        """Return True when no line is begun."""
+        """Return True when there is no unfinished line."""
         return not self._rest and not self._open
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -59,7 +61,7 @@ class Lines:
                 yield name, last
 
     def end(self) -> Iterator[tuple[bytes, bytes]]:
-        """Give the text without an end of line."""
+        """Yield (name, text) of each unfinished line, and forget it."""
         if self._rest:
             self._open[b""] = (self._open.get(b"", b"") + self._rest)[-LONGEST:]
             self._rest = b""
@@ -90,7 +92,7 @@ def _cut(line: bytes) -> list[bytes]:
 
 
 class Outlet:
-    """Writes to a reader that may be slow, hang or be gone, in a thread of its own."""
+    """Writes to a reader that may be slow, hang or have died, in a thread of its own."""
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -101,7 +103,7 @@ class Outlet:
         self._thread.start()
 
     def offer(self, line: bytes) -> bool:
-        """Return False when there is no room for it."""
+        """Queue a line for the reader; return False when the queue is full."""
         with self._changed:
             if self._ended or len(self._waiting) >= _MOST_WAITING:
                 return False
@@ -110,7 +112,7 @@ class Outlet:
         return True
 
     def close(self) -> None:
-        """Wait a moment for a reader that still reads."""
+        """Wait a short time for a reader that still reads."""
         with self._changed:
             self._waiting.append(b"")
             self._changed.notify()
@@ -134,7 +136,7 @@ class Outlet:
 
 
 class Drain:
-    """Keeps lines as long as there is room, and counts the rest."""
+    """Queues lines while there is space, and counts the dropped ones."""
 
     def __init__(self, told: Outlet, said: Outlet) -> None:
         self._told, self._said = told, said
@@ -145,7 +147,7 @@ class Drain:
         self._last: deque[bytes] = deque(maxlen=_LAST)
 
     def take(self, data: bytes) -> None:
-        """Take printed bytes."""
+        """Process printed bytes."""
         self._refill()
         if self._room < 1.0 and self._lines.is_between and BEGIN not in data and data.endswith(b"\n"):
             self._lose(data.count(b"\n"), len(data))  # a flood costs as little as it can
@@ -155,7 +157,7 @@ class Drain:
             self._keep(name, line)
 
     def tick(self) -> None:
-        """Pass on the lines that have waited."""
+        """Forward the unfinished lines that have waited."""
         for name, line in self._lines.end():
             self._keep(name, line)
         self._refill()
@@ -163,7 +165,7 @@ class Drain:
             self._tell_lost()
 
     def end(self) -> None:
-        """Pass on the last words, and drop earlier ones if needed."""
+        """Forward the last lines, and drop earlier ones if needed."""
         self.tick()
         self._tell_lost()
         for line in self._last:
@@ -197,7 +199,7 @@ class Drain:
         self._lost_bytes += count
 
     def _tell_lost(self) -> None:
-        """Report how much was dropped. The last lines of it are kept: they may be the last words."""
+        """Report the number of dropped lines and bytes. The last dropped lines are kept, because a failing program's last lines matter."""
         if self._lost_lines == 0:
             return
         record = json.dumps({"lines": self._lost_lines, "bytes": self._lost_bytes}).encode() + b"\n"
@@ -210,7 +212,7 @@ class Drain:
 
 
 def main() -> None:
-    """Drain standard input to its end."""
+    """Read standard input to its end and forward its lines."""
     for number in (
         signal.SIGINT,
         signal.SIGTERM,

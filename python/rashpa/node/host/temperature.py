@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The temperature of the machine, as its kernel measures it. Linux alone; virtual machines know none."""
+"""Reads the temperature of the machine from its kernel. It works on Linux only; virtual machines have no sensors."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ _PLAUSIBLE_C = (-40.0, 150.0)  # a sensor that is not connected says something e
 
 
 def temperature_c(system: Path = _SYSTEM) -> float | None:
-    """Return the highest temperature of all sensors, None without a sensor."""
+    """Return the highest temperature of all sensors in °C, None without a sensor."""
     found: list[float] = []
     for pattern in _PATTERNS:
         for path in itertools.islice(system.glob(pattern), _MOST):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges a sender by the packets and telegrams that it sends, rule by rule."""
+"""Tests senders and receivers of other makers against the protocol, rule by rule."""

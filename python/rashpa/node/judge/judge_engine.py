@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver that judges: it takes telegrams as every node does, grants few images at a time, loses and repeats credits on purpose, and judges each packet."""
+"""Tests a sender as a receiver would meet it: it takes telegrams like every node, grants few images at a time, loses and repeats credits on purpose,
+and checks each packet."""
 
 import ipaddress
 import secrets
@@ -44,7 +45,7 @@ _PATIENT_IMAGES = 5
 
 
 class JudgeEngine:
-    """Receives one run of a sender. `silent_s`: after so long without a packet nothing more is expected."""
+    """Receives and checks one run of a sender. `silent_s`: seconds without a packet after which no more are expected."""
 
     def __init__(self, order: Configure, verdicts: Verdicts, silent_s: float) -> None:
         destination = order.destination
@@ -72,7 +73,7 @@ class JudgeEngine:
         self._began = time.monotonic()
 
     def _add(self, buffer: telegram.Buffer, dtp: telegram.DestinationDtp) -> None:
-        """Give a data transfer process a queue pair with a number, a key and a first sequence number at random."""
+        """Give a data transfer process a queue pair with a random number, key and first sequence number."""
         pmtu = int(getattr(self._order.options, "pmtu", 4096))
         number = len(self._endpoints)
         end = Endpoint(
@@ -133,7 +134,7 @@ class JudgeEngine:
         raise EngineError("state", "a receiver takes no triggers")
 
     def hold_deadlines(self, held: bool) -> None:
-        """Take the order: the judge has no deadlines."""
+        """Accept the order and do nothing: the judge has no deadlines."""
 
     def set_limits(self, order: telegram.SetLimits) -> None:  # noqa: ARG002
         raise EngineError("state", "a receiver without a pipeline vetoes no image")
@@ -145,7 +146,7 @@ class JudgeEngine:
         raise EngineError("state", "a receiver deals no images; ask the emulator")
 
     def stop(self, order: Stop) -> None:
-        """Take what the sender says it has sent; it is compared when no packet is on its way any more."""
+        """Store the image counts that the sender announces. They are compared when no packet is in flight any more."""
         self._told = {end.dtp: end.images for end in order.ends} or self._expected
         self._stopping.set()
 
@@ -212,7 +213,7 @@ class JudgeEngine:
         )
 
     def table(self, name: str, key: str) -> Table:
-        """Return one byte for each image: completeness or decision, as of every receiver."""
+        """Return one byte for each image, completeness or decision, as every receiver does."""
         buffer = next(one for one in self._order.buffers if one.name == key)
         done = min(judged.done for judged in self._images.values() if judged.dtp in {one.id for one in buffer.dtps})
         rest = {"completeness": (1, 3), "decisions": (1, 0)}[name]
@@ -222,8 +223,8 @@ class JudgeEngine:
         return None
 
     def _receive(self) -> None:
-        """Take packets until Stop has come, or the sender has been silent for long. Credits go out when no packet waits any more, so that one sent without them is
-        seen before."""
+        """Receive packets until Stop has come, or the sender has been silent for `silent_s`. Send credits only when no packet waits to be read, so
+        that an image sent without credit is noticed."""
         heard = time.monotonic()
         granted, due = 0.0, True
         try:
@@ -253,7 +254,7 @@ class JudgeEngine:
                 self._verdicts.fail("patience", text)
 
     def _take(self, data: bytes, source: tuple[str, int]) -> bool:
-        """Judge one datagram. Return True when credits are due."""
+        """Check one datagram. Return True when credits are due."""
         packet = take_apart(data, self._verdicts)
         if packet is None:
             return False
@@ -277,7 +278,7 @@ class JudgeEngine:
         return judged.done > before
 
     def _grant(self) -> None:
-        """Send credits to each source: the newest twice, and an old one before and behind them, as a network may."""
+        """Send credits to each source: the newest twice, and an old one before and after them, as a network may do."""
         if self._order.flow != "credits":
             return
         for number, (end, judged) in enumerate(zip(self._sources, self._images.values(), strict=False)):
@@ -306,7 +307,7 @@ class JudgeEngine:
 
 
 def _headers_of(address: str) -> tuple[str, int]:
-    """Return the name of the IP header of an address, and the bytes of this header and of UDP's, which the kernel makes."""
+    """Return the name of an address's IP header, and the bytes of this header and of the UDP header, which the kernel makes."""
     return ("ipv4", 28) if ipaddress.ip_address(address).version == 4 else ("ipv6", 48)
 
 
@@ -328,7 +329,7 @@ def _socket_of(order: telegram.Destination) -> socket.socket:
 
 
 def _places_of(order: telegram.Destination) -> list[Placement]:
-    """Return places with gaps between lines, images and regions, so that a sender that takes any of them for contiguous is seen."""
+    """Return placements with gaps between lines, images and regions. They reveal a sender that assumes contiguous memory."""
     places: list[Placement] = []
     begin = _FIRST_OFFSET
     for buffer in order.buffers:
@@ -356,7 +357,7 @@ def _places_of(order: telegram.Destination) -> list[Placement]:
 
 
 class JudgeFactory:
-    """Makes judging engines, and keeps their verdicts. `runs` counts those that have begun."""
+    """Makes judging engines, and keeps their verdicts. `runs` counts the runs that have begun."""
 
     def __init__(self, silent_s: float) -> None:
         self.verdicts = Verdicts()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images of one data transfer process as a sender writes them: places, credits, lines, records and checksums."""
+"""Checks the images of one data transfer process as a sender writes them: places, credits, lines, records and checksums."""
 
 import struct
 import threading
@@ -18,7 +18,8 @@ _SEQUENCE = 1 << 24
 
 
 class JudgedImages:
-    """Judges the packets of one queue pair. The receiving thread calls `take`; it writes `told`, too; any thread reads `granted`, `received` and `done`."""
+    """Checks the packets of one queue pair. The receiving thread calls `take`, and also writes `told`; any thread may read `granted`, `received` and
+    `done`."""
 
     def __init__(
         self,
@@ -42,7 +43,7 @@ class JudgedImages:
         self.told = 0  # images that the sender may know to be granted
 
     def begin(self, psn: int) -> None:
-        """Expect this sequence number first. To be called before the first `take`."""
+        """Set the first expected sequence number. Call it before the first `take`."""
         self._psn = psn
 
     @property
@@ -69,7 +70,7 @@ class JudgedImages:
         self._psn = (packet.psn + 1) % _SEQUENCE
 
     def _destination(self, packet: JudgedPacket) -> int | None:
-        """Return the address of the packet's payload, also of one that goes on with a message."""
+        """Return the destination address of the packet's payload, also for a packet that continues a message; None for a faulty one."""
         if packet.address is None:
             if self._message is None:
                 self._verdicts.fail("packet", "a message goes on that has not begun", packet.whole)
@@ -182,7 +183,7 @@ class JudgedImages:
         return found
 
     def _close(self, image: int, crc: int, packet: JudgedPacket) -> None:
-        """Judge the lines of an image at its record, and grant the next one."""
+        """Check the lines of an image when its record comes, and grant the next image."""
         held, came = self._lines.pop(image, (bytearray(), bytearray()))
         lacking = self._place.lines * self._place.line_bytes - came.count(1)
         if lacking:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes one packet of a sender apart from its bytes, and judges it by itself."""
+"""Parses one packet of a sender, and checks everything that the packet alone shows."""
 
 import struct
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ _PARTITION = 0xFFFF
 
 @dataclass(frozen=True)
 class JudgedPacket:
-    """Holds the fields of a packet. `address`, `key` and `length` are None in packets that go on with a message, `immediate` where there is none."""
+    """Holds the fields of a packet. `address`, `key` and `length` are None in packets that continue a message; `immediate` is None where there is
+    none."""
 
     opcode: int
     qpn: int
@@ -31,7 +32,7 @@ class JudgedPacket:
 
 
 def take_apart(data: bytes, verdicts: Verdicts) -> JudgedPacket | None:
-    """Return the packet, or None when its bytes are none; then the fault is counted."""
+    """Return the parsed packet. Count a fault and return None when the bytes are no packet."""
     if len(data) < _BTH + _ICRC or data[0] not in _OPCODES:
         named = f"opcode 0x{data[0]:02x} is no RDMA WRITE of UC" if data else "an empty datagram is no packet"
         verdicts.fail("packet", named, data)
@@ -63,7 +64,7 @@ def take_apart(data: bytes, verdicts: Verdicts) -> JudgedPacket | None:
 
 
 def judge_icrc(packet: JudgedPacket, flow: Flow, verdicts: Verdicts) -> None:
-    """Compare the invariant CRC with the one of the packet's bytes, addresses and ports. On IPv4 it is right for some identification."""
+    """Compare the invariant CRC with the one computed from the packet's bytes, addresses and ports. On IPv4, the CRC may match any identification."""
     found = decode(packet.whole, "udp_payload", flow)["icrc"]["verdict"]
     if found in ("ok", "modulo-id"):
         verdicts.keep("icrc")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves a judge as a receiver's node, for a sender that gives its own orders, or for one that a manager conducts."""
+"""Serves a judge as a receiver's node, for a sender that gives its own orders, or for one that a manager controls."""
 
 import asyncio
 import contextlib
@@ -47,7 +47,7 @@ sink = [{{ kind = "null" }}]
 
 @contextlib.asynccontextmanager
 async def served(node: Node, port: int) -> AsyncIterator[str]:
-    """Yield the node's URL while it answers at this machine's loopback. Raise OSError when the port is taken."""
+    """Serve the node on this machine's loopback during the context; yield its URL. Raise OSError when the port is in use."""
     app = NodeApp(node, software_version()).starlette()
     config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)
@@ -70,7 +70,7 @@ def _judge_of(factory: JudgeFactory) -> Node:
 
 
 def _bound(port: int) -> socket.socket:
-    """Return a socket that listens on this machine's loopback. Raise OSError in words."""
+    """Return a socket that listens on this machine's loopback. Raise OSError that names the port."""
     taken = socket.socket()
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -84,7 +84,8 @@ def _bound(port: int) -> socket.socket:
 async def judge_orders(
     factory: JudgeFactory, port: int, runs: int, patience_s: float, announce: Callable[[str], None]
 ) -> str:
-    """Wait for a sender that gives its own orders, `runs` times from Configure to Reset. `announce` gets the URL once the judge answers. Return a sentence when it does not come, or does not end."""
+    """Wait for a sender that gives its own orders, and serve `runs` runs, each from Configure to Reset. `announce` gets the URL when the judge is
+    ready. Return the problem as a sentence when no sender comes, otherwise an empty text. A sender that does not send Reset breaks the rule `end`."""
     node = _judge_of(factory)
     async with served(node, port) as url:
         announce(url)
@@ -107,7 +108,7 @@ async def judge_orders(
 
 
 async def judge_node(factory: JudgeFactory, url: str) -> str:
-    """Carry out one run from the emulator at `url` to a judge. Return the manager's problem, where there is one."""
+    """Carry out one run from the emulator at `url` to a judge. Return the manager's problem, empty without one."""
     async with served(_judge_of(factory), 0) as receiver:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "judged.toml"

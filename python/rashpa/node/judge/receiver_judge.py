@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges a receiver of another maker: gives it the orders of a run, sends images that are whole or spoiled on purpose, and compares its books and credits."""
+"""Tests a receiver of another maker: gives it the orders of a run, sends images that are whole or spoiled on purpose, and compares its books and
+credits."""
 
 import asyncio
 import ipaddress
@@ -38,7 +39,7 @@ _WRONG_TELEGRAMS = (
 
 
 class ReceiverJudge:
-    """Judges the receiver at `url`. `patience_s`: for a credit, a decision, the end of a run."""
+    """Tests the receiver at `url`. `patience_s`: the longest wait in seconds for a credit, a decision, or the end of a run."""
 
     def __init__(self, url: str, patience_s: float) -> None:
         self.verdicts = Verdicts(RECEIVER_RULES)
@@ -52,7 +53,7 @@ class ReceiverJudge:
         self._made: list[TrialSender] = []  # of both runs
 
     async def judge(self) -> str:
-        """Carry out two runs. Return the problem that ended them early, empty where there is none. Raise NodeError when the receiver cannot be reached."""
+        """Carry out two runs. Return the problem that ended them early, empty without one. Raise NodeError when the receiver cannot be reached."""
         try:
             if (await self._node.capabilities()).role != "receiver":
                 raise NodeError("receiver", f"{self._url} is no receiver; give the URL of one", "config")
@@ -106,7 +107,7 @@ class ReceiverJudge:
             self.verdicts.fail("refusals", f"the receiver is {state} behind telegrams that it refused; idle")
 
     async def _refuses(self, rule: str, node: NodeClient, order: telegram.Telegram, what: str) -> None:
-        """Judge an order that is to be refused."""
+        """Send an order that the receiver must refuse, and record whether it does."""
         try:
             await node.order(order)
         except NodeError as error:
@@ -135,7 +136,7 @@ class ReceiverJudge:
         return telegram.Configure(run=run, name="judged", destination=destination)
 
     def _take_places(self, answer: Configured, run: int, credits_used: bool) -> None:
-        """Judge Endpoints and Placements, and make a sender for each."""
+        """Check the receiver's Endpoints and Placements, and make a sender for each."""
         ends, places = answer.endpoints, answer.placements
         if len(ends) != _MODULES or len(places) != _MODULES:
             text = f"{len(ends)} Endpoints and {len(places)} Placements for {_MODULES} data transfer processes"
@@ -189,7 +190,7 @@ class ReceiverJudge:
         self.verdicts.keep("telegrams")
 
     async def _first_run(self) -> None:
-        """Send all trials, one after the other, and announce more images than were sent."""
+        """Send all trial images, one after the other, and announce more images than were sent."""
         plan = trials(_HEIGHT, ipaddress.ip_address(self._own).is_loopback and ":" not in self._own)
         await self._begin(1, "credits", len(plan) + _LESS)
         for image, trial in enumerate(plan):
@@ -197,7 +198,7 @@ class ReceiverJudge:
         await self._end(len(plan), len(plan) + _LESS)
 
     async def _second_run(self) -> None:
-        """Receive another run without credits, among packets of the first one."""
+        """Carry out another run without credits, with packets of the first run among its own."""
         old = self._senders
         await self._node.order(telegram.Reset())
         if (state := (await self._node.status()).state) != "idle":
@@ -255,7 +256,7 @@ class ReceiverJudge:
             await asyncio.sleep(_LOOK_S)
 
     async def _decided(self, images: int, rule: str) -> DestinationDtpStatus:
-        """Wait until the receiver has decided a number of images of the first DTP, and return its books. One that it does not decide breaks the rule."""
+        """Wait until the receiver has decided `images` images of the first DTP, and return its books. If it does not, record a broken rule."""
         until = asyncio.get_running_loop().time() + self._patience_s + _DEADLINE_MS / 1000
         while True:
             status = await self._node.status()
@@ -285,7 +286,7 @@ class ReceiverJudge:
                 self.verdicts.keep("books")
 
     async def _end(self, sent: int, told: int) -> None:
-        """Announce `told` images after `sent` were sent, and check the end of the run."""
+        """Announce `told` images after `sent` images were sent, and check the end of the run."""
         ends = tuple(telegram.DtpEnd(dtp=sender.dtp, images=told) for sender in self._senders)
         before = await self._dtp_books()
         await self._node.order(telegram.Stop(ends=ends))
@@ -306,11 +307,11 @@ class ReceiverJudge:
 
 
 class _EndedError(Exception):
-    """Ends a run that cannot go on; its text is the problem."""
+    """Ends a run that cannot continue; its text is the problem."""
 
 
 def _way_to(url: str) -> tuple[str, str]:
-    """Return this machine's address on the way to a URL, and the address there."""
+    """Return this machine's address on the route to a URL, and the URL's address."""
     parts = urllib.parse.urlsplit(url)
     try:
         found = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_DGRAM)
@@ -330,7 +331,7 @@ def _is_address(text: str) -> bool:
 
 
 def _spans(place: Placement) -> list[tuple[int, int]]:
-    """Return the bytes of each line of each slot, and of each record."""
+    """Return the byte ranges of each line of each slot, and of each record."""
     lines = [
         place.pixels_offset + slot * place.slot_bytes + place.first_line_offset + line * place.pitch
         for slot in range(place.slots)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the protocol that a receiver keeps."""
+"""Lists the rules of the protocol that a receiver must keep."""
 
 from types import MappingProxyType
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the protocol of a sender, and the count of their keeping."""
+"""Lists the rules of the protocol for a sender, and counts how often each was kept and broken."""
 
 import threading
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _SHOWN_BYTES = 160
 
 @dataclass
 class Verdict:
-    """Counts the keeping of one rule. `faults`: the first of them in words, with the packet in hex where there is one."""
+    """Counts how often one rule was kept and broken. `faults`: texts of the first faults, with the packet in hex where there is one."""
 
     kept: int = 0
     broken: int = 0
@@ -43,7 +43,7 @@ class Verdict:
 
 
 class Verdicts:
-    """Collects the verdicts of all rules. Any thread may call."""
+    """Collects the verdicts on all rules. Any thread may call it."""
 
     def __init__(self, rules: Mapping[str, str] = RULES) -> None:
         self._lock = threading.Lock()
@@ -56,7 +56,7 @@ class Verdicts:
                 self.by_rule[rule].kept += 1
 
     def fail(self, rule: str, text: str, packet: bytes = b"") -> None:
-        """Count a fault. `text` has the value found and the right one."""
+        """Count a broken rule. `text` has the value found and the right one."""
         with self._lock:
             verdict = self.by_rule[rule]
             verdict.broken += 1
@@ -71,6 +71,6 @@ class Verdicts:
 
     @property
     def whole(self) -> bool:
-        """Return True when each rule was seen, and none was broken."""
+        """Return True when each rule was exercised, and none was broken."""
         with self._lock:
             return all(verdict.word == "kept" for verdict in self.by_rule.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data transfer process of a trial: makes its packets, whole or spoiled on purpose, and judges the credits that come to it."""
+"""Sends trial images to a receiver as one data transfer process: makes packets, whole or spoiled on purpose, and checks the credits that it receives."""
 
 import secrets
 import socket
@@ -23,8 +23,8 @@ _HEADS = {4: ("ipv4", 28), 6: ("ipv6", 48)}
 
 @dataclass(frozen=True)
 class Spoilt:
-    """Names the fields of one packet that are not as they should be. `qpn`, `key`: added to the right ones; `place`: added to the address; `flip_icrc`: its
-    first byte is another; `partition`, `version`: of the transport header."""
+    """Describes the wrong fields of one packet. `qpn`, `key`: added to the right values; `place`: added to the address; `flip_icrc`: changes its
+    first byte; `partition`, `version`: of the transport header."""
 
     qpn: int = 0
     key: int = 0
@@ -40,7 +40,7 @@ GOOD = Spoilt()
 
 @dataclass(frozen=True)
 class SpoiltRecord:
-    """Names the fields of a frame record that are added to the right ones; `own_crc`: its own checksum is another."""
+    """Describes the wrong fields of a frame record, as numbers to add to the right values; `own_crc`: changes the record's own checksum."""
 
     run: int = 0
     slot: int = 0
@@ -54,7 +54,7 @@ GOOD_RECORD = SpoiltRecord()
 
 @dataclass
 class TrialSender:
-    """Sends the images of one DTP to the `end` and the `place` that a receiver has given. `own`: the address from which it sends."""
+    """Sends the images of one DTP to the `end` and the `place` that a receiver has given. `own`: the sender's address."""
 
     dtp: int
     run: int
@@ -87,7 +87,7 @@ class TrialSender:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Return the sender's own endpoint, which Arm gives to the receiver."""
+        """Return the sender's own endpoint, which the Arm order gives to the receiver."""
         return Endpoint(
             address=self.own,
             port=int(self._socket.getsockname()[1]),
@@ -112,7 +112,7 @@ class TrialSender:
         self._write(address, pixels[line * place.line_bytes : (line + 1) * place.line_bytes], None, spoilt)
 
     def record(self, image: int, pixels: bytes, spoilt: SpoiltRecord = GOOD_RECORD) -> None:
-        """Send the record of an image: its end."""
+        """Send the record of an image, which ends the image."""
         place = self.place
         slot = image % place.slots
         head = _RECORD.pack(
@@ -137,7 +137,7 @@ class TrialSender:
         self._write(address, head + own.to_bytes(4, "little"), immediate, GOOD)
 
     def skip_number(self) -> None:
-        """Go on as if a packet had been sent that the network lost."""
+        """Skip a sequence number, as if the network had lost a packet."""
         self.psn = (self.psn + 1) % (1 << 24)
 
     def _write(self, address: int, payload: bytes, immediate: int | None, spoilt: Spoilt) -> None:
@@ -176,7 +176,7 @@ class TrialSender:
     # ---- credits -------------------------------------------------------------------------------------------------------------------
 
     def take_credits(self) -> None:
-        """Judge the credits that have come."""
+        """Check the credits that have arrived."""
         while True:
             try:
                 data, source = self._socket.recvfrom(_DATAGRAM)

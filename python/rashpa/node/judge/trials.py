@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images by which a receiver is judged: each is sent whole or spoiled in one way, and has one right outcome."""
+"""Defines the trial images for a receiver: each is sent whole or spoiled in one way, and has one right outcome."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ _SPOILT_LINE = 1
 
 @dataclass(frozen=True)
 class Outcome:
-    """Holds what a receiver counts of one image of a DTP."""
+    """Holds a receiver's counts for one image of a DTP."""
 
     complete: int = 0
     partial: int = 0
@@ -22,7 +22,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Trial:
-    """Describes one image. `rule`: the rule that it judges; `words`: of it, behind "an image"; `send`: sends it to the first DTP."""
+    """Describes one trial image. `rule`: the rule that it tests; `words`: its description, which follows "an image"; `send`: sends it to the first
+    DTP; `right`: the right outcome."""
 
     rule: str
     words: str
@@ -50,7 +51,7 @@ def _repeated(sender: TrialSender, image: int, pixels: bytes) -> None:
 
 
 def _with_line(spoilt: Spoilt | None) -> Callable[[TrialSender, int, bytes], None]:
-    """Return a way to send an image with one line spoiled, or lost (None)."""
+    """Return a function that sends an image with one line spoiled, or lost (None)."""
 
     def send(sender: TrialSender, image: int, pixels: bytes) -> None:
         for line in range(sender.place.lines):
@@ -66,7 +67,7 @@ def _with_line(spoilt: Spoilt | None) -> Callable[[TrialSender, int, bytes], Non
 
 
 def _with_record(spoilt: SpoiltRecord | None) -> Callable[[TrialSender, int, bytes], None]:
-    """Return a way to send an image whose record is spoiled, or lost (None)."""
+    """Return a function that sends an image with its record spoiled, or lost (None)."""
 
     def send(sender: TrialSender, image: int, pixels: bytes) -> None:
         for line in range(sender.place.lines):
@@ -85,7 +86,7 @@ def _nothing(sender: TrialSender, image: int, pixels: bytes) -> None:  # noqa: A
 
 
 def trials(lines: int, on_loopback: bool) -> list[Trial]:
-    """Return the trials in their order, good images between bad ones. `on_loopback`: a stranger of this machine has another address."""
+    """Return the trials in order, with good images between bad ones. `on_loopback`: packets of a stranger come from another address of this machine."""
     whole = Trial("images", "that came whole", _whole, Outcome(complete=1))
     one_line = Outcome(partial=1, lines_missing=1)
     gone = Outcome(missing=1, lines_missing=lines)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the log of a node, in memory and as files."""
+"""Keeps the log of a node, in memory and as files."""

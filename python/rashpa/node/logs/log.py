@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a node, for people: the newest entries in memory, which `rashpa node log` reads. Every entry comes as a record of `logging`. No token and no
-owner's secret is ever in a text."""
+"""Keeps the log of a node for people: the newest entries in memory, which `rashpa node log` reads. Every entry comes from a record of `logging`. No
+entry ever has a token or an owner's secret."""
 
 import heapq
 import logging
@@ -45,7 +45,7 @@ _NUMBERS = {level: logging.getLevelNamesMapping()[level.upper()] for level in LE
 
 @dataclass(frozen=True)
 class About:
-    """Names the subject of an entry; None, or empty, where a part does not apply."""
+    """Names the subject of an entry; a part that does not apply is None or empty."""
 
     run: int | None = None
     buffer: str = ""
@@ -54,7 +54,7 @@ class About:
 
     @property
     def extra(self) -> dict[str, object]:
-        """Return `extra` of a record that is about this."""
+        """Return the argument `extra` for a log record on this subject."""
         return {"about": self}
 
 
@@ -63,7 +63,8 @@ _NOTHING = About()
 
 @dataclass
 class Entry:
-    """Holds one event. `times`: its count in a row. `module`: that of the DTP; the others of the last five as in About."""
+    """Holds one event. `times`: the number of equal events in a row; `module`: the module of the DTP; `run`, `buffer`, `dtp` and `frame`: as in
+    About."""
 
     time: str  # of the first, UTC
     node: str
@@ -77,16 +78,16 @@ class Entry:
     frame: int | None = None
 
     def repeats(self, last: "Entry") -> bool:
-        """Return True when the entry says the same as `last`."""
+        """Return True when the entry equals `last` except for its time."""
         return (self.level, self.text, self.run, self.buffer, self.dtp, self.frame) == (
             last.level, last.text, last.run, last.buffer, last.dtp, last.frame,
         )  # fmt: skip
 
 
 class NodeLog(logging.Handler):
-    """Keeps records of `logging` from any thread as entries. `level`: the least severe level to keep. `copy` gets every entry, for a file. It gets a repeated
-    entry at first, and once more with its count when another entry comes, or at the end. `logger`: for events of this node, native code and printed lines.
-    A process with one node gives the package's logger the handler, too."""
+    """Stores records of `logging` as entries; any thread may log. `level`: the least severe level to store. `copy` gets every entry, for a file; a
+    repeated entry comes first alone, and once more with its count when another entry follows, or at the end. `logger` is for events of this node,
+    native code and printed lines. A process with one node also adds this handler to the package's logger."""
 
     def __init__(self, level: str = "info", copy: Callable[[Entry], object] | None = None, node: str = "") -> None:
         super().__init__(_NUMBERS[level])
@@ -103,7 +104,7 @@ class NodeLog(logging.Handler):
         self._modules: Mapping[int, int] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record as an entry. The error of a record without a subject follows its text."""
+        """Store a record as an entry. When the record has no subject, the text of its exception is appended."""
         about = getattr(record, "about", None)
         error = record.exc_info[1] if record.exc_info and about is None else None
         text = record.getMessage() + (f": {type(error).__name__}: {error}" if error else "")
@@ -122,20 +123,20 @@ class NodeLog(logging.Handler):
                 self._copy(entry)
 
     def know_modules(self, modules: Mapping[int, int]) -> None:
-        """Set the modules of the run by DTP."""
+        """Set the module of each DTP of the run."""
         self._modules = modules
 
     def know_printers(self, names: Iterable[str]) -> None:
-        """Set the kernels of the run that are code of others: output without a known name comes from one of them."""
+        """Set the kernels of the run that are foreign code: output without a known name comes from one of them."""
         self._printers = " or ".join(names)
 
     def printed(self, who: str, text: str, about: About = _NOTHING) -> None:
-        """Log a line that a kernel, a library or a child process has printed. Such lines never displace other entries."""
+        """Log a line that a kernel, a library or a child process has printed. Printed lines never displace other entries."""
         line = f"{who or self._printers or 'the process'} printed: {text}"
         self.logger.info(line, extra={**about.extra, "printed": True})
 
     def hear(self, messages: Iterable[NativeMessage]) -> None:
-        """Log messages of native code, with the time at which it gave them."""
+        """Log messages of native code, with their own times."""
         for one in messages:
             about = About(one.run, one.buffer, one.dtp, one.frame)
             record = self.logger.makeRecord(
@@ -153,7 +154,7 @@ class NodeLog(logging.Handler):
         return [asdict(entry) for entry in heapq.merge(entries, printed, key=lambda entry: entry.time)]
 
     def levels(self) -> dict[str, int]:
-        """Return the number of entries of each level that is kept, with displaced and repeated ones."""
+        """Return the number of entries of each stored level, including displaced and repeated ones."""
         with self._guard:
             return {level: self._levels[level] for level in LEVELS if _NUMBERS[level] >= self.level}
 
@@ -172,7 +173,7 @@ class NodeLog(logging.Handler):
         )
 
     def end(self) -> None:
-        """Add nothing more."""
+        """Copy the count of a repeated entry, and store no more entries."""
         with self._guard:
             self._copy_repeated()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node's log as a file: lines for people, as `rashpa node log` shows them, or one JSON document a line for programs."""
+"""Writes a node's log to a file: lines for people, as `rashpa node log` shows them, or one JSON document a line for programs."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def text_line(entry: Entry) -> str:
 
 
 def log_into(file: Path, form: Format) -> Callable[[Entry], bool]:
-    """Write entries into `file`. Raise ServeError when that is not possible."""
+    """Return a function that writes entries into `file`. Raise ServeError when the file cannot be written."""
     try:
         written = RotatingFile(file)
     except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines in a file that is bounded: when it is full it becomes the first of two older ones, node.1.log and node.2.log beside node.log."""
+"""Writes lines to a file of bounded size: a full file is renamed, and two older ones are kept, node.1.log and node.2.log beside node.log."""
 
 import os
 from pathlib import Path
@@ -11,11 +11,11 @@ OLDER = 2
 
 
 class RotatingFile:
-    """Writes lines of one process, from any thread. It counts lines that cannot be written, and says so in the file when that is possible again. Only the
-    constructor raises, and no caller waits for a disk that stands (`Behind`)."""
+    """Writes lines of one process, from any thread. It counts lines that cannot be written, and reports them in the file when writing is possible
+    again. Only the constructor raises, and no caller waits for a disk that hangs (`Behind`)."""
 
     def __init__(self, path: Path, file_bytes: int = FILE_BYTES, mode: int = 0o644) -> None:
-        """Open the file. Raise OSError when it cannot be written. `mode`: of a new file, less the umask."""
+        """Open the file. Raise OSError when it cannot be written. `mode`: the mode of a new file, before the umask."""
         self._path = path.absolute()  # kernels of others may change the working folder
         self._file_bytes = file_bytes
         self._mode = mode
@@ -24,7 +24,7 @@ class RotatingFile:
         self._behind = Behind(self._take)
 
     def write(self, line: str) -> bool:
-        """Write a line; return True when it is in the file now."""
+        """Write a line; return True when the file has it now."""
         return self._behind.put(f"{line}\n".encode(errors="replace"))
 
     def close(self) -> None:

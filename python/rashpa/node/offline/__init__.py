@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs pipelines without a run: stored images, measurements, streams."""
+"""Runs pipelines without nodes: on stored images, for measurements, and for streams."""

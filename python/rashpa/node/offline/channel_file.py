@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of one channel of a series that is received from a stream, by the sink that writes those of a run."""
+"""Writes the files of one channel of a series received from a stream, with the same sink as a run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ _COMPLETE, _MISSING = COMPLETENESS.index("complete"), COMPLETENESS.index("missin
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """Chooses what becomes of older files, and how many threads compress."""
+    """Chooses whether older files are replaced, and the number of compressing threads."""
 
     existing: str
     threads: int
@@ -101,7 +101,7 @@ class ChannelFile:
         self._keep(lost_of(user, self._regions))
 
     def skip(self, first: int, count: int) -> None:
-        """Add rows of images that did not come."""
+        """Add `count` rows, from `first` on, for images that did not come."""
         for image_id in range(first, first + min(count, MOST_ROWS)):
             self._frame[self._held] = image_id
             self._time[self._held] = self._flags[self._held] = 0

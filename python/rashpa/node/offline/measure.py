@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how fast this machine carries out the pipelines of a run file, with its dataset and calibration, without link: its units alone, and with files on
-its disks."""
+"""Measures how fast this machine processes the pipelines of a run file, with its dataset and calibration but without a link: its units alone, and
+with files on its disks."""
 
 import itertools
 import shutil
@@ -43,7 +43,7 @@ _OF_FREE = 4  # files that are written to measure take a quarter of the free spa
 
 @dataclass(frozen=True)
 class Measured:
-    """Holds the result of one pipeline on one unit; `trouble`: the reason why there is no figure."""
+    """Holds the result of one pipeline on one unit. `trouble`: the reason why there is no figure."""
 
     buffer: str
     what: str
@@ -52,7 +52,7 @@ class Measured:
 
 
 def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda _: None) -> Iterator[Measured]:
-    """Measure each buffer of the run file that has kernels, on every unit of this machine that has versions of them. Each takes `seconds`, and its start.
+    """Measure each buffer with kernels on every unit of this machine that has these kernels. Each measurement takes `seconds` besides its start.
     Raise RunFileError when the file cannot be run."""
     file, source = read_run_file(path)
     done: set[tuple[str, int, int]] = set()
@@ -81,8 +81,8 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
 
 
 def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = lambda _: None) -> Iterator[Measured]:
-    """Measure each buffer of the run file that has files: its pipeline and its files, in a temporary folder beside the run's. Count until all is on the disk;
-    each takes `seconds`, and the time to complete the files. Raise RunFileError when the file cannot be run."""
+    """Measure each buffer that writes files: its pipeline and its files, in a temporary folder beside the run's output. The time counts until all
+    data are on the disk; each measurement takes `seconds` and the time to complete the files. Raise RunFileError when the file cannot be run."""
     file, source = read_run_file(path)
     for section in filter(writes_files, file.buffer):
         sinks = [sink for sink in section.sink if isinstance(sink, Hdf5Sink)]
@@ -113,7 +113,7 @@ def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = 
 
 
 def _only(file: toml.RunFile, section: toml.Buffer, frames: int = _ANNOUNCED) -> toml.RunFile:
-    """Return the run file with one buffer, at a receiver of this machine, and its images in host memory, where they are made."""
+    """Return the run file with one buffer, at a receiver of this machine, and with its images in host memory."""
     run = file.run.model_copy(update={"frames": frames})
     return file.model_copy(
         update={"run": run, "buffer": [section], "emulator": [], "receiver": [], "nodes": toml.Nodes()}
@@ -137,7 +137,7 @@ def _today() -> str:
 
 
 def _images_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float) -> float:
-    """Return the slowest rate of several rounds, after a first one that does not count."""
+    """Return the slowest rate, images/s, of several rounds; a first round is not counted."""
     with native_errors():
         recorder = _recorder(plan, buffer)
         images, flags = _images(plan, buffer)
@@ -152,7 +152,7 @@ def _images_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float) -> float:
 
 
 def _written_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float, folder: Path) -> float:
-    """Return the images a second until the files are complete and on the disk. Write no more than the free space allows."""
+    """Return the rate, images/s, until the files are complete and on the disk. Write no more than the free space allows."""
     with native_errors():
         recorder = _recorder(plan, buffer)
         images, flags = _images(plan, buffer)
@@ -200,7 +200,7 @@ def _round(recorder: _native.Recorder, images: NDArray[Any], flags: NDArray[np.u
 
 
 def _images(plan: Plan, buffer: PlannedBuffer) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-    """Return the first images that the buffer would get, in whole stacks, and their flags."""
+    """Return the first images of the buffer, in whole stacks, and their flags."""
     file = plan.file
     frames = dataset_from_spec(resolved_dataset(file, plan.source, "local"), Path.cwd()).dataset
     stack = buffer.section.stack

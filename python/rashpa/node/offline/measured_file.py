@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The throughputs that a node has measured, in a file of its own, with their machine; on another machine they do not count."""
+"""Stores the throughputs that a node has measured in a file, together with a description of its machine. On another machine they are not used."""
 
 import hashlib
 import json
@@ -23,13 +23,13 @@ _DECISIVE = ("cpu", "cpu_flags", "cores", "memory_gb", "numa_nodes", "governor",
 
 
 def default_path() -> Path:
-    """Return the path where nodes of this user keep it, in XDG's folder of state."""
+    """Return the default path of the file for nodes of this user, in XDG's folder of state."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "rashpa" / "measured.json"
 
 
 def here() -> dict[str, Any]:
-    """Return the hardware and software for which figures hold."""
+    """Return the hardware and software for which the figures are valid."""
     facts = hardware_facts()
     module = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()
     units = [[name, usable, what] for name, usable, what in _native.available_units()]
@@ -37,7 +37,8 @@ def here() -> dict[str, Any]:
 
 
 def load_measured(path: Path) -> tuple[Throughput, ...]:
-    """Return the figures in the file, none when there is no file. Raise EngineError when they are not of this machine as it is now, or the file has none."""
+    """Return the figures in the file, none when there is no file. Raise EngineError when they are not from this machine in its present state, or when
+    the file has none."""
     try:
         data = read_regular(path, _MOST_BYTES)
     except FileNotFoundError:
@@ -62,7 +63,7 @@ def load_measured(path: Path) -> tuple[Throughput, ...]:
 
 
 def _checked(values: dict[str, Any]) -> Throughput:
-    """Return a figure. Raise ValueError, KeyError or TypeError when a telegram could not carry it."""
+    """Return a figure as a telegram's Throughput. Raise ValueError, KeyError or TypeError when a telegram could not carry it."""
     one = Throughput(
         pipeline=str(values["pipeline"]),
         what=str(values["what"])[:1000],
@@ -78,7 +79,7 @@ def _checked(values: dict[str, Any]) -> Throughput:
 
 
 def store_measured(path: Path, found: Iterable[Throughput]) -> None:
-    """Store figures beside those of other pipelines and sizes, when these still hold."""
+    """Store figures in the file, and keep valid figures of other pipelines and sizes."""
     try:
         before = load_measured(path)
     except EngineError:

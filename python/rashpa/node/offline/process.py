@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored images through a buffer of a run file, without link and nodes: the same pipeline, sinks, files and books as in a run."""
+"""Processes stored images with a buffer of a run file, without link and nodes: the same pipeline, sinks, files and books as in a run."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class ProcessError(RashpaError, ValueError):
 
 
 class NotBegunError(ProcessError):
-    """Refuses a recording as ProcessError does, before anything of it was written."""
+    """Refuses a recording like ProcessError, before anything of it was written."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Names the files that are one run, and its output."""
+    """Names the files that belong to one run, and its output."""
 
     name: str
     files: tuple[Path, ...]
@@ -67,7 +67,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Job:
-    """Describes the processing of one recording. It may travel to another process."""
+    """Describes the processing of one recording. It can be sent to another process."""
 
     pipeline: Path  # run file
     buffer: str
@@ -82,13 +82,13 @@ class Job:
 
     @property
     def reading(self) -> Reading:
-        """Return the way in which the job's files are read."""
+        """Return how the job's files are to be read."""
         return Reading(follow=self.follow, allow_missing=self.allow_missing)
 
 
 @dataclass(frozen=True)
 class Processed:
-    """Holds the result of a recording. `prefix`: of its output files."""
+    """Holds the result of a recording. `prefix`: the prefix of its output files."""
 
     recording: str
     prefix: str
@@ -98,7 +98,8 @@ class Processed:
 
     @property
     def books(self) -> DataBooks:
-        """Account for every image of the recording: one that was not stored though it should be is errored, one that never came is missing."""
+        """Return the books of all images of the recording: an image that should have been stored and was not is errored; an image that never came is
+        missing."""
         books, first = self.status.books, self.status.first_errored
         troubles = [f"{self.recording}: {self.status.sink_error}"] if self.status.sink_error else []
         if first:
@@ -117,8 +118,8 @@ class Processed:
 
 
 def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recording]:
-    """Group files into recordings: image files of a frame each are one, in the order of their numbers; every other file is one. With `join`, all are one in
-    the order given. Each has a name of its own. Raise ProcessError when a number is missing."""
+    """Group files into recordings. Image files of one frame each form one recording, in the order of their numbers; every other file is a recording.
+    With `join`, all files form one recording in the given order. Each recording has a unique name. Raise ProcessError when a number is missing."""
     if join:
         return [Recording(_name_of(files[0]), tuple(files))]
     try:
@@ -136,14 +137,14 @@ def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recordin
 
 
 def _name_of(file: Path) -> str:
-    """Return the name of the first file, in the characters that names of runs may have."""
+    """Return the name of the first file, reduced to the characters that names of runs may have."""
     name = file.name[: len(without_packing(file.name))]
     name = Path(name).stem.removesuffix("_master")
     return "".join(one if one.isascii() and (one.isalnum() or one in "_.-") else "_" for one in name)[:48] or "images"
 
 
 def load_pipeline(path: Path, buffer: str) -> tuple[RunFile, RunFileSource]:
-    """Return a run file with the one buffer that is processed. Raise ProcessError that names the fault."""
+    """Return a run file with only the buffer to process, and its source. Raise ProcessError that names the fault."""
     try:
         file, source = read_run_file(path, _of_stored_images)
     except RunFileError as error:
@@ -158,7 +159,7 @@ def load_pipeline(path: Path, buffer: str) -> tuple[RunFile, RunFileSource]:
 
 
 def _of_stored_images(tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the keys of a run that stored images bring: their number, and a source of frames, which nothing plays."""
+    """Return the keys of a run that stored images determine: the number of frames, and a source of frames that nothing plays."""
     detector = tables.get("detector")
     known = detector if isinstance(detector, dict) else {}
     modules = known.get("module", ())
@@ -168,7 +169,7 @@ def _of_stored_images(tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def check(job: Job) -> Description:
-    """Describe the recording. Raise ProcessError when it does not fit the pipeline, or when the output cannot be written."""
+    """Check a recording and return its description. Raise ProcessError when it does not fit the pipeline, or when the output cannot be written."""
     file, source = load_pipeline(job.pipeline, job.buffer)
     description = _describe(job, file, source)
     _order(_plan(job, file, source, description.frames))
@@ -235,7 +236,7 @@ def _order(plan: Plan, run_id: str = "") -> telegram.Destination:
 
 
 def _as_stated(order: telegram.Destination, stated: Stated) -> telegram.Destination:
-    """Return the order with the files' statement on pixels that hold no count, where the run file makes none."""
+    """Return the order with the files' statement on pixels without a count, unless the run file makes one."""
     (buffer,) = order.buffers
     raw = bool(buffer.kernels) and declaration_of(buffer.kernels[0]).calibration
     if buffer.masked == "delivered" and not buffer.special and not raw:
@@ -245,8 +246,8 @@ def _as_stated(order: telegram.Destination, stated: Stated) -> telegram.Destinat
 
 
 def process_recording(job: Job, progress: Callable[[int], None] | None = None) -> Processed:
-    """Process one recording and complete its output. `progress` gets the number of finished images. Raise ProcessError, before anything is written, when
-    something does not fit; later failures are in the books."""
+    """Process one recording and complete its output. `progress` gets the number of finished images. Raise ProcessError, before anything is written,
+    when the recording does not fit; the books count later failures."""
     with staying_here() as here:
         return _processed(job, here, progress)
 
@@ -309,7 +310,7 @@ def _feed(recorder: _native.Recorder, stored: Stored, stack: int, progress: Call
 
 
 def _with_absent(piece: Piece, absent: NDArray[np.int64], first: int) -> NDArray[np.uint8] | None:
-    """Return the completeness of images from `first` on: those that are absent are missing."""
+    """Return the completeness of images from `first` on, with absent images as missing; None when none is absent."""
     here = absent[(absent >= first) & (absent < first + len(piece.images))] - first
     if not here.size:
         return piece.completeness

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of pixels, as files of `rashpa process` state it."""
+"""Writes the origin of pixels into files of `rashpa process`."""
 
 import datetime as dt
 from pathlib import Path
@@ -13,7 +13,7 @@ from rashpa.data.stored.source_facts import SourceFacts
 
 
 def write_origins(master: Path, facts: SourceFacts, merged: Merged, source: Path) -> None:
-    """Add to a complete master that it was processed, of which file, when and by which version, and the origin of its values. Raise OSError."""
+    """Add to a complete master that it was processed, from which file, when and by which version, and the origin of its values. Raise OSError."""
     with made_hdf5(master, master) as file:
         entry = file["entry"]
         if facts.texts.get(

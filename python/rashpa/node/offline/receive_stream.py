@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of DECTRIS Stream V2 into NXmx files: each series, and each of its channels, by the sink that writes those of a run."""
+"""Writes messages of DECTRIS Stream V2 into NXmx files: one for each channel of each series, with the same sink as a run."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _Key = TypeVar("_Key")
 
 
 class StreamFiles:
-    """Takes messages, and stores their images; one thread calls it.
+    """Receives messages and stores their images; one thread calls it.
 
-    A start begins a series. Messages of other series neither end it nor get into it. A sender may hold images of an aborted series, whose start never comes.
-    These images have files of their own, and are no series that a user has asked for.
+    A start message begins a series. Messages of other series are not stored, and do not end it. A sender may hold images of an aborted series, whose
+    start message never comes. These images have files of their own, and do not count as a series that a user has asked for.
     """
 
     def __init__(self, prefix: Path, *, replace: bool = False, threads: int = 1, numbered: bool = False) -> None:
-        """Take the prefix of the files. `numbered`: the files of a series are <prefix>_0001…, in the order in which they come; otherwise <prefix>…; of images
-        without a start, <prefix>_without_start_0001…"""
+        """Set the prefix of the files. `numbered`: the files of series are <prefix>_0001…, in order of arrival; otherwise <prefix>…. Images without a
+        start message go to <prefix>_without_start_0001…."""
         self.done: list[Received] = []
         self.refused: list[str] = []
         """Messages that are of no series: the first reasons."""
@@ -50,11 +50,11 @@ class StreamFiles:
 
     @property
     def series(self) -> int:
-        """Return the number of finished series that had a start."""
+        """Return the number of finished series that had a start message."""
         return sum(one.started for one in self.done)
 
     def take(self, data: bytes | memoryview) -> None:
-        """Take one message, and count it when it cannot be read. Raise EngineError when a file cannot be written."""
+        """Process one message; count it when it cannot be read. Raise EngineError when a file cannot be written."""
         try:
             message = read_message(data)
         except StreamError as error:
@@ -72,12 +72,12 @@ class StreamFiles:
             _count(self.unknown, message.type)
 
     def flush(self) -> None:
-        """Store the images so far."""
+        """Write the images received so far to the files."""
         if self._open:
             self._open.flush()
 
     def close(self) -> None:
-        """Complete the files: nothing more comes."""
+        """Complete the files; no message may follow."""
         self._close_open()
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
@@ -90,14 +90,15 @@ class StreamFiles:
             self.done.append(series.close(None))
 
     def _start(self, start: Start) -> None:
-        """Begin a series. While another goes on, the next message shows whether this start is a stray, or that series has ended without an end."""
+        """Begin a series. If another one goes on, keep this start message until the next message shows whether it is a stray or the other series has
+        ended without an end message."""
         if self._open is None or not self._open.received.started:
             self._begin(start)
         elif not start.is_of(self._open.key):
             self._waiting = start
 
     def _decide_waiting(self, message: Image | End) -> None:
-        """Begin the series whose start waits, or count that start as a stray when the series that was received goes on."""
+        """Begin the series of the waiting start message, or count that message as a stray when `message` continues the present series."""
         waiting = self._waiting
         if waiting is not None and self._open is not None and message.is_of(self._open.key):
             self._waiting = None
@@ -150,7 +151,7 @@ class StreamFiles:
         self.done.append(received)
 
     def _stray(self, message: Image | End) -> bool:
-        """Count a message of another series than the one that goes on, or of one that is over; it is not stored."""
+        """Count a message of a series that is not the present one, or that is over; it is not stored. Return True for such a message."""
         started = self._open is not None and self._open.received.started
         over = self._open is None and self.series > 0 and not self._numbered
         if not started and not over and not self._was_received(message):
@@ -163,7 +164,7 @@ class StreamFiles:
 
 
 def _count(counts: dict[_Key, int], key: _Key) -> None:
-    """Count one more message of the kind. Only the first keys have counts of their own, since senders choose them freely."""
+    """Count one more message of the kind. Only the first keys have counts of their own, since senders choose keys freely."""
     if key in counts or len(counts) < _MOST_KEYS:
         counts[key] = counts.get(key, 0) + 1
 
@@ -172,7 +173,8 @@ Progress = Callable[[Received | None], None]
 
 
 def read_recording(path: Path, files: StreamFiles, series: int = 1) -> None:
-    """Read recorded messages, until `series` series have ended (0: all). Raise EngineError when there are none, or a file cannot be written."""
+    """Read recorded messages until `series` series have ended (0: all messages). Raise EngineError when there are none, or when a file cannot be
+    written."""
     try:
         for message in recorded_messages(path):
             files.take(message)
@@ -191,8 +193,8 @@ def receive(
     timeout_s: float | None = None,
     progress: Progress | None = None,
 ) -> bool:
-    """Receive messages of `endpoint` until `series` series have ended (0: for ever). Return False when none came for `timeout_s`. Raise EngineError when the
-    endpoint is none, or a file cannot be written."""
+    """Receive messages from `endpoint` until `series` series have ended (0: for ever). Return False when none came for `timeout_s`. Raise EngineError
+    when the endpoint is invalid, or when a file cannot be written."""
     if not ENDPOINT.fullmatch(endpoint):
         raise EngineError("config", f"{endpoint} is no endpoint; give tcp://ADDRESS:PORT")
     try:

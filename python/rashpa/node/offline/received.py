@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The books of a series that was received from a stream."""
+"""Holds the books of a series that was received from a stream."""
 
 from dataclasses import dataclass, field
 
@@ -8,12 +8,12 @@ from rashpa.data.base.books import MOST_TROUBLES, DataBooks
 
 @dataclass
 class Received:
-    """Holds the result of a series. `missed`: images that did not come, by the numbers of the others and by the number of the last one. `late`: images that
-    came behind a later one, and are not stored; `repeated`: images that were stored already. `refused`: messages that could not be read; `errored`: the
-    images of the series among them; `errored_in_gaps`: those of the errored that are missed, too.
+    """Holds the result of a series. `missed`: images that did not come, as gaps in the numbers and the announced total show. `late`: images that came
+    after a later one, and are not stored; `repeated`: images that were stored already. `refused`: messages that could not be read; `errored`: images
+    of the series among them; `errored_in_gaps`: errored images that `missed` also counts.
 
-    From the sender's books at the end of the run: `never_sent`: images that did not come to the sender; `spoilt`: images that it could not use. `files`:
-    masters. `troubles` are losses, `notes` are remarks.
+    From the sender's books at the end of the run: `never_sent`: images that did not reach the sender; `spoilt`: images that it could not use.
+    `files`: the masters. `troubles` are losses, `notes` are remarks.
     """
 
     series_id: int
@@ -40,18 +40,18 @@ class Received:
 
     @property
     def books(self) -> DataBooks:
-        """Account for every image of the series, as far as its messages say how many there were."""
+        """Return the books of all images of the series, as far as its messages give their number."""
         missing = self.missed - self.errored_in_gaps + self.never_sent
         errored = self.errored + self.spoilt
         troubles = tuple(f"series {self.series_id}: {text}" for text in self.troubles[:MOST_TROUBLES])
         return DataBooks(self.images + missing + errored, self.images, missing, errored, troubles)
 
     def trouble(self, text: str) -> None:
-        """Keep a trouble, of many the first ones."""
+        """Store a trouble; only the first ones are kept."""
         if len(self.troubles) < MOST_TROUBLES and text not in self.troubles:
             self.troubles.append(text)
 
     def note(self, text: str) -> None:
-        """Keep a note, of many the first ones."""
+        """Store a note; only the first ones are kept."""
         if len(self.notes) < 4 * MOST_TROUBLES and text not in self.notes:
             self.notes.append(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A series of images that is received from a stream: the images that have come, and the files of its channels."""
+"""Stores one series of images received from a stream: its image numbers, and the files of its channels."""
 
 from bisect import bisect_right
 from pathlib import Path
@@ -73,7 +73,7 @@ class StreamSeries:
             file.flush()
 
     def close(self, end: End | None) -> Received:
-        """Complete the files. Raise EngineError when that fails."""
+        """Complete the files and return the result; `end` is None when no end message came. Raise EngineError when that fails."""
         received = self.received
         received.ended = end is not None
         due = self._due(end) if end is not None else None
@@ -91,7 +91,7 @@ class StreamSeries:
         return received
 
     def _due(self, end: End) -> int | None:
-        """Return how many images were sent: our senders say it at the end, others at the start."""
+        """Return the number of images sent, None when unknown: rashpa's senders give it in the end message, others in the start message."""
         said = end.user_data.get("images")
         if isinstance(said, int) and 0 <= said <= MOST_IMAGES:
             return said
@@ -108,7 +108,7 @@ class StreamSeries:
         self.received.trouble(text)
 
     def _compare_channels(self, found: list[str]) -> None:
-        """Return in words where images hold other channels than the start names: one that does not come is lost."""
+        """Note a trouble when images lack a channel that the start message names, and a note when they have another one."""
         said = self._start.channels if self._start else ()
         if lost := [name for name in said if name not in found]:
             self.received.trouble(f"the start names the channels {', '.join(said)}, and images lack {', '.join(lost)}")
@@ -147,7 +147,8 @@ class StreamSeries:
 
 
 def _lost_before(end: End) -> tuple[int, int]:
-    """Return the number of images that never came to the sender, and of those that it could not use; 0 where it does not say it of the whole run."""
+    """Return the number of images that never reached the sender, and of images that it could not use; 0 where it does not report them for the whole
+    run."""
     said = end.user_data
     if said.get("whole_run") is not True:
         return 0, 0

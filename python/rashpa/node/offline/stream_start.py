@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment as the start of a series describes it: checked against its images, and written into the files. Nothing is invented, and omissions are reported."""
+"""Reads the description of the experiment in a start message, checks it against the images, and writes it into the files. Nothing is invented, and
+omissions are reported."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ _MOST_TEXT = 1 << 20
 
 @dataclass(frozen=True)
 class ChannelFacts:
-    """Holds the facts of one channel. `troubles`: arrays that the files should have and cannot hold; `notes`: facts that are absent or contradict each other."""
+    """Holds the facts of one channel. `troubles`: arrays that belong into the files but cannot be stored; `notes`: facts that are absent or
+    contradict each other."""
 
     mask: NDArray[np.uint32] | None = None
     flatfield: NDArray[np.float32] | None = None
@@ -66,7 +68,7 @@ class ChannelFacts:
 
 
 def channel_facts(start: Start | None, channel: str, first: NDArray[Any]) -> ChannelFacts:
-    """Check the start against the first image of a channel."""
+    """Check the start message against the first image of a channel; return the channel's facts."""
     if start is None:
         return ChannelFacts()
     troubles: list[str] = []
@@ -121,7 +123,7 @@ def _unsaid(start: Start) -> Iterator[str]:
 
 
 def metadata_of(start: Start | None, facts: ChannelFacts, series: tuple[int, str]) -> _native.NxmxMetadata:
-    """Return the facts of the experiment, under the names of the file writer."""
+    """Return the facts of the experiment in the form of the file writer."""
     user: Mapping[str, Any] = start.user_data if start else {}
     depth = user.get("bit_depth_readout")
     values: Values = {
@@ -165,8 +167,8 @@ def metadata_of(start: Start | None, facts: ChannelFacts, series: tuple[int, str
 
 
 def _whole(start: Start, height: int, width: int) -> list[ModuleRegion]:
-    """Return the image as one module, from the sides of a pixel and the beam; without a beam, from the corner of the image. Return none without sides. Pixels
-    are square where only one side is given."""
+    """Return the image as one module, from the pixel size and the beam. Without a beam, the corner of the image is the origin; without a pixel size,
+    return nothing. Pixels are square when only one side is given."""
     x, y, across, down = (
         start.number(name) for name in ("beam_center_x", "beam_center_y", "pixel_size_x", "pixel_size_y")
     )
@@ -202,7 +204,7 @@ def dtp_of(region: Region) -> _native.NxmxDtp:
 
 
 def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> None:
-    """Add facts to a complete master that its writer has no names for. Remove values that the start message never gave. Raise OSError."""
+    """Add facts that the file writer does not know to a complete master. Remove values that the start message did not give. Raise OSError."""
     detector = file[_DETECTOR]
     _put_unknown(file, start)
     if start is None:
@@ -231,7 +233,7 @@ def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> No
 
 
 def _put_unknown(file: h5py.File, start: Start | None) -> None:
-    """Replace a 0 that the start never gave by not-a-number, since a 0 looks like a measurement."""
+    """Replace 0 by NaN where the start message gave no value, since 0 looks like a measurement."""
     unknown = [path for name, paths in _NUMBERS.items() if not (start and start.has_number(name)) for path in paths]
     if not (start and _translation(start)):
         unknown += [f"{_DETECTOR}/distance", f"{_DETECTOR}/transformations/translation"]
@@ -262,6 +264,6 @@ def _translation(start: Start) -> tuple[float, float, float] | None:
 
 
 def _date(value: object) -> str:
-    """Return the date in UTC, empty when it is none."""
+    """Return the date in UTC, empty when `value` is no date."""
     date = date_of(value)
     return "" if date is None else date.isoformat().replace("+00:00", "Z")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds refusals of a plan by nodes of this machine, by their own code, without memory for images, links and output files.
+"""Finds the refusals of a plan by nodes of this machine with the nodes' own code, but without memory for images, links and output files.
 
-`python -m rashpa.node.offline.trial RUN_FILE` writes it as JSON: a list of lines. It is a process of its own, since it loads the kernels that the run file
-names.
+`python -m rashpa.node.offline.trial RUN_FILE` writes them as JSON: a list of lines. It is a separate process, since it loads the kernels that the run
+file names.
 """
 
 import json
@@ -39,7 +39,7 @@ _NO_END = telegram.Endpoint(address="", port=0, qpn=0, rkey=0, credit_offset=0)
 
 
 def refusals(plan: Plan) -> Iterator[str]:
-    """Yield a line for each local node that would refuse its order, in the words of the run."""
+    """Yield a line for each local node that would refuse its order, with the text that the run would show."""
     trials = [partial(_try_receiver, plan, one) for one in plan.receivers if one.node == "local"]
     trials += [partial(_try_emulator, plan, one) for one in plan.emulators if one.node == "local"]
     for trial in trials:
@@ -51,7 +51,7 @@ def refusals(plan: Plan) -> Iterator[str]:
 
 
 def _folders(plan: Plan, role: str, write: str = "") -> Folders:
-    """Return the folders of a node that the run starts; `write` replaces those that it writes to."""
+    """Return the allowed folders of a node that the run starts; `write` replaces the writable ones."""
     grant = grant_of(plan, role, "trial")
     kernels = Path(grant.kernels) if grant.kernels else None
     places = map(Path, (write,) if write else grant.write)
@@ -77,7 +77,7 @@ def _try_receiver(plan: Plan, receiver: PlannedReceiver) -> None:
 
 
 def _silent(buffer: telegram.Buffer, folder: Path) -> telegram.Buffer:
-    """Return the buffer without sockets and rings, with few rows, and with its files elsewhere."""
+    """Return the buffer without sockets and rings, with few rows, and with its files in `folder`."""
     sinks = tuple(
         sink.model_copy(update={"prefix": str(folder / Path(sink.prefix).name), "existing": "refuse"})
         if isinstance(sink, FILE_ORDERS)

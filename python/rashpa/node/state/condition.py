@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The condition of a node: its state, a message, and notifications of events since it was configured."""
+"""Holds the condition of a node: its state, a message, and notifications of events since it was configured."""
 
 import logging
 
@@ -12,7 +12,7 @@ _MAX_TEXT = 1000  # of a notification
 
 
 class Condition:
-    """Holds the content of one node's status. `message`: for people; `run`: number of the run that the node is configured for."""
+    """Holds one node's state, message and notifications. `message`: for people; `run`: the number of the run for which the node is configured."""
 
     def __init__(self, name: str, events: logging.Logger) -> None:
         self.state = RunState.idle
@@ -28,23 +28,23 @@ class Condition:
 
     @property
     def about(self) -> About:
-        """Tell entries of the log which run they are of."""
+        """Return the subject of log entries: the run."""
         return About(run=self.run)
 
     def clear(self) -> None:
-        """Forget the rest of an earlier run."""
+        """Remove the message and notifications of an earlier run."""
         self.message = ""
         self._notifications.clear()
 
     def enter_fault(self, text: str, error: Exception | None = None) -> None:
-        """Enter the state fault, and say why. `error`: its traceback goes to standard error."""
+        """Enter the state fault with `text` as message. The traceback of `error` goes to standard error."""
         self.state = RunState.fault
         self.message = text
         self._events.error(text, exc_info=error, extra=self.about.extra)
         self.notify("fault", text)
 
     def notify(self, what: str, text: str) -> None:
-        """Note what has happened: the first things are kept."""
+        """Store a notification of an event; only the first ones are kept."""
         if what != "fault":
             self._events.info(f"{what}: {text}", extra=self.about.extra)
         if len(self._notifications) < _MAX_NOTIFICATIONS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts of a run that the log of a node needs, out of its orders and counters."""
+"""Extracts the facts of a run that a node's log needs from its orders and counters."""
 
 from rashpa.control.runfile.kernels import code_of, label_of
 from rashpa.control.telegrams import telegram
@@ -13,7 +13,7 @@ def overruns_of(counters: telegram.SourceStatus | telegram.DestinationStatus) ->
 
 
 def parts_of(order: Configure) -> str:
-    """Return the task of a node in words."""
+    """Return the task of a node as text."""
     if order.source is not None:
         return f"{len(order.source.dtps)} DTPs over {' and '.join(one.kind for one in order.source.options)}"
     buffers = order.destination.buffers if order.destination is not None else ()
@@ -21,13 +21,13 @@ def parts_of(order: Configure) -> str:
 
 
 def outside_kernels_of(order: Configure) -> list[str]:
-    """Return the kernels whose code is not ours."""
+    """Return the names of kernels that come from outside the program."""
     buffers = order.destination.buffers if order.destination is not None else ()
     return list(dict.fromkeys(label_of(kernel) for buffer in buffers for kernel in buffer.kernels if code_of(kernel)))
 
 
 def modules_of(order: Configure) -> dict[int, int]:
-    """Return modules by DTP."""
+    """Return the module of each DTP."""
     modules = {dtp.id: dtp.module for dtp in (order.source.dtps if order.source is not None else ())}
     for buffer in order.destination.buffers if order.destination is not None else ():
         modules.update((dtp.id, dtp.module) for dtp in buffer.dtps)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node without its transport: state, engine, and the answer to each telegram."""
+"""Implements a node without its transport: state, engine, and the answer to each telegram."""
 
 import asyncio
 import contextlib
@@ -28,8 +28,8 @@ _T = TypeVar("_T")
 
 
 class Node:
-    """Runs one emulator or receiver. One event loop makes all calls; the engine's calls run on threads, one order at a time. `lease_s`: the longest silence
-    of an owner; 0: for ever."""
+    """Runs one emulator or receiver. All methods are called on one event loop; engine calls run on threads, one order at a time. `lease_s`: the
+    longest silence of an owner, in seconds; 0: unlimited."""
 
     def __init__(
         self, name: str, role: str, factory: EngineFactory, lease_s: float = 0.0, log: NodeLog | None = None
@@ -57,15 +57,15 @@ class Node:
 
     @property
     def run(self) -> int | None:
-        """Return the number of the run that it is configured for."""
+        """Return the number of the run for which the node is configured, None without one."""
         return self._condition.run
 
     def hear_native(self) -> None:
-        """Put messages of native code into the log. Any thread may call it; no call is automatic."""
+        """Put the messages of native code into the log. Any thread may call it; the node does not call it itself."""
         self.log.hear(self._factory.take_log())
 
     def hear_printed(self, who: str, text: str) -> None:
-        """Put a line into the log that was printed in this process. Any thread may call it."""
+        """Put a line that this process has printed into the log. Any thread may call it."""
         self.log.printed(who, text, self._condition.about)
 
     def capabilities(self, units: Sequence[str] = ()) -> telegram.Capabilities:
@@ -89,8 +89,8 @@ class Node:
         )
 
     def _counters(self) -> telegram.SourceStatus | telegram.DestinationStatus | None:
-        """Return the engine's counters. Return None without an engine, and when the engine fails to give them: the node is in fault then, and can still be
-        reset."""
+        """Return the engine's counters, None without an engine. Also return None when the engine fails to give them; the node is then in fault, and
+        can still be reset."""
         try:
             return self._engine.status() if self._engine is not None else None
         except Exception as error:  # noqa: BLE001  whatever it is, the node says it
@@ -104,11 +104,11 @@ class Node:
         return self._ownership.holder
 
     def is_owner(self, order: Telegram) -> bool:
-        """Return True when the order comes from the node's owner."""
+        """Return True when the order comes from the node's owner, by its secret."""
         return isinstance(order, telegram.Order) and self._ownership.is_owner(order.owner)
 
     async def obey(self, order: Telegram) -> Telegram:
-        """Obey a telegram and return the answer: Capabilities, Configured, Status or Fault. Never raise."""
+        """Carry out a telegram and return the answer: Capabilities, Configured, Status or Fault. It never raises."""
         try:
             match order:
                 case telegram.GetCapabilities():
@@ -148,27 +148,28 @@ class Node:
         return Fault(node=self.name, state=self._condition.state.value, code=code, text=text)
 
     def table(self, name: str, key: str) -> Table:
-        """Return one byte per image. Raise KeyError when there is no such table."""
+        """Return a table of the engine, with one byte for each image. Raise KeyError for an unknown name."""
         if self._engine is None:
             raise KeyError(f"{self.name} is {self._condition.state}; there are no books yet")
         return self._engine.table(name, key)
 
     def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
-        """Return a recent accepted image and request a fresh one, or return the first image that is `of`. Raise KeyError when there is no such buffer."""
+        """Return a recent accepted image and request a new copy; with another `of`, return the first image of that kind in the run. Raise KeyError
+        for an unknown buffer."""
         if self._engine is None:
             raise KeyError(f"{self.name} is {self._condition.state}; there are no images yet")
         return self._engine.preview(key, of)
 
     async def close(self) -> None:
-        """End the engine and give everything back, within the deadlines of Abort and Reset."""
+        """End the engine and release everything, within the deadlines of Abort and Reset."""
         async with self._orders:
             await self._reset()
             if self._lease is not None:
                 self._lease.cancel()
 
     async def outlive_owner(self, lease_s: float) -> None:
-        """Go on without the owner. Return when the node is free: at once, or, where the run goes on without its owner, after its end when no one has asked
-        for its books. A new owner has the lease."""
+        """Continue without the owner and return when the node is free. That is at once unless the run may go on without its owner; then it is after
+        the run's end and the time for which its books are kept. A new owner has the lease `lease_s`."""
         self._freed.clear()
         if not self._goes_on:
             return
@@ -178,7 +179,7 @@ class Node:
 
     @property
     def goes_on(self) -> bool:
-        """Return True when the run has begun and goes on without its owner."""
+        """Return True when the run has begun and may go on without its owner."""
         return self._goes_on and self._ownership.owned
 
     # ---- orders -----------------------------------------------------------------------------------------------------------------
@@ -283,7 +284,7 @@ class Node:
             self._lease = asyncio.create_task(self._watch_lease())
 
     async def _bounded(self, name: str, transition: Transition, call: Callable[[], _T]) -> _T:
-        """Run an engine's call on a thread; the node is in fault when it does not end in time."""
+        """Run an engine's call on a thread. When it does not end in time, put the node into fault and raise OrderError."""
         try:
             async with within(transition.deadline_s):
                 return await asyncio.to_thread(call)
@@ -309,7 +310,7 @@ class Node:
     # ---- what happens by itself -------------------------------------------------------------------------------------------------
 
     async def _watch(self, engine: Engine) -> None:
-        """Wait for the end of the engine's work, and note it, overruns, and failures of the engine."""
+        """Wait for the end of the run, and note the end, overruns, and failures of the engine."""
         try:
             overruns = 0
             while not await asyncio.to_thread(engine.wait, _WATCH_S):
@@ -332,7 +333,7 @@ class Node:
         self._condition.notify("finished", f"after {counters.elapsed_s:.3f} s")
 
     async def _watch_lease(self) -> None:
-        """Notice that the owner is gone, and give the node back: files are completed as by Abort."""
+        """Free the node when its owner has been silent for the lease, unless the run goes on without it. Files are completed as by Abort."""
         part_s = self._ownership.lease_s / _LEASE_PARTS
         while self._ownership.owned:
             await asyncio.sleep(part_s)
@@ -388,7 +389,7 @@ class Node:
             self._condition.message = text
 
     def _end_orphan(self) -> None:
-        """Note that the owner, or another process of the same owner, is heard again."""
+        """End the mode without an owner, because the owner or a new owner sends orders again."""
         if self._orphan is not None:
             self._orphan = None
             self._condition.message = "" if self._condition.state is not RunState.fault else self._condition.message

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call of the engine that each order means, and orders that one role alone takes."""
+"""Maps each order to its call of the engine, and refuses orders that only the other role takes."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from rashpa.node.engine.engine import Engine
 
 
 class OrderError(RashpaError, RuntimeError):
-    """Refuses a telegram; it becomes a Fault telegram."""
+    """Refuses a telegram; the answer is a Fault telegram."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -31,7 +31,7 @@ def check_role(node: str, role: str, order: Telegram) -> None:
 
 
 def call_of(order: Telegram, engine: Engine) -> Callable[[], object]:
-    """Give the call of the engine that obeys an order; it may take long."""
+    """Return the call of the engine that carries out an order; the call may take long."""
     match order:
         case telegram.Arm():
             return lambda: engine.arm(order)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a node whose run goes on without its manager. No step waits for ever."""
+"""Decides the steps of a node that continues its run without a manager. Each wait is bounded."""
 
 from typing import Literal
 
@@ -11,7 +11,8 @@ Step = Literal["wait", "resume", "stop", "abort", "free"]
 
 
 class Orphan:
-    """Decides the next step at each look. Time is the sum that the looks report, so that a node that did not run has not waited either."""
+    """Decides the next step at each call. It adds up the seconds that callers pass, so that a time in which the node did not run does not count as
+    waiting."""
 
     def __init__(self, order: Orphaned) -> None:
         self._order = order
@@ -21,7 +22,7 @@ class Orphan:
         self._stopped = False
 
     def next_step(self, status: Status, seconds: float) -> Step:
-        """Return the step to take now, `seconds` after the last look."""
+        """Return the step to take now. `seconds`: the time since the last call."""
         if status.state in (RunState.finished, RunState.fault):
             self._kept_s += seconds
             return "free" if self._kept_s >= self._order.keep_s else "wait"

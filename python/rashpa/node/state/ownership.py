@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ownership of a node: it belongs to one run at a time, until Reset, or until its manager has been silent for the lease."""
+"""Tracks the ownership of a node: it belongs to one run at a time, until Reset, or until its manager has been silent for the lease."""
 
 import hmac
 
@@ -8,7 +8,7 @@ from rashpa.control.telegrams.telegram import Abort, Order, Reset
 
 
 class Ownership:
-    """Decides which sender may give orders. `lease_s`: the longest silence of an owner; 0: for ever."""
+    """Decides which sender may give orders. `lease_s`: the longest silence of an owner, in seconds; 0: unlimited."""
 
     def __init__(self, node: str, lease_s: float) -> None:
         self.lease_s = lease_s
@@ -41,7 +41,7 @@ class Ownership:
             )
 
     def take(self, owner: str, holder: str) -> None:
-        """Make `owner` the owner, after `check`."""
+        """Make `owner` the owner. Call `check` before."""
         self._owner, self._holder = owner, holder
         self.renew()
 
@@ -53,17 +53,17 @@ class Ownership:
         self._lost = False
 
     def lose(self, lease_s: float) -> None:
-        """Note that the owner is gone; a new owner has the lease `lease_s`."""
+        """Note that the owner has gone; a new owner has the lease `lease_s`."""
         self.lease_s = self._silent_s = lease_s
         self._lost = True
 
     @property
     def silence(self) -> str:
-        """Return the state of a silent owner in words that follow its name."""
+        """Return the reason why the owner counts as gone, as text that follows its name."""
         return "is gone" if self._lost else f"was not heard for {self.lease_s:g} s"
 
     def pass_time(self, seconds: float) -> None:
-        """Count the owner's silence. Seconds in which the node itself did not run do not count: it could not have heard its owner."""
+        """Add `seconds` to the owner's silence. Do not count time in which the node itself did not run, because it could not hear its owner."""
         self._silent_s += seconds
 
     @property

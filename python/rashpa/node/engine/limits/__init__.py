@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of vetoes that change while a run goes on."""
+"""Changes limits of vetoes while a run goes on."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limits of the vetoes of one buffer, which may change while a run goes on, with a record of each change."""
+"""Holds the limits of the vetoes of one buffer, which may change during a run, and records each change."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ MOST_CHANGES = 1000
 
 
 class LimitBooks:
-    """Holds the kernels of a buffer as they are now. `kernels`: as they are at the start."""
+    """Holds the kernels of a buffer with their current limits. `kernels`: the kernels at the start."""
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         self._kernels = list(kernels)
@@ -24,11 +24,12 @@ class LimitBooks:
 
     @property
     def changes(self) -> tuple[LimitChange, ...]:
-        """Return all changes, in order. Any thread may ask."""
+        """Return all changes, in order. Any thread may call it."""
         return self._changes
 
     def change(self, order: SetLimits, give: Callable[[Kernel], int]) -> None:
-        """Obey an order. `give` gives the kernel's limits to the engine, and returns the index of the first image that has them. Raise EngineError."""
+        """Carry out an order. `give` passes the kernel's limits to the engine, and returns the index of the first image that has them. Raise
+        EngineError."""
         with self._changing:
             pairs = self._differences(order)
             first = give(order.kernel)
@@ -49,7 +50,7 @@ class LimitBooks:
             self._kernels[order.number] = order.kernel
 
     def _differences(self, order: SetLimits) -> list[tuple[str, object, object]]:
-        """Return key, old and new value of each changed parameter. Raise EngineError when one may not change, or none does."""
+        """Return key, old and new value of each changed parameter. Raise EngineError when a parameter may not change, or when none has changed."""
         if order.number >= len(self._kernels):
             raise EngineError(
                 "config", f"number: the buffer has {len(self._kernels)} kernels; use a number from 0 to below that"

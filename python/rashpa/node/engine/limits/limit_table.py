@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the changes of limits into the master of a run: the group `entry/rashpa/limits`, a dataset a column, a row a change."""
+"""Writes the changes of limits into the master of a run: the group `entry/rashpa/limits` has one dataset for each column and one row for each change."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ _TEXTS = ("step", "key", "old", "new", "by")
 
 
 def write_limits(changes: Sequence[LimitChange], masters: Sequence[str]) -> Iterator[str]:
-    """Write the table into each master that is there; yield masters that could not get it, in words."""
+    """Write the table into each master that exists; yield a text for each master where this failed."""
     for master in map(Path, masters):
         if not master.is_file():
             continue

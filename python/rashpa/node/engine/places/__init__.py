@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NUMA node on which a node sets its engine up."""
+"""Chooses the NUMA node on which a node sets up its engine."""

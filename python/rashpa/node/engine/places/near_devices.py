@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The devices near which the memory and the threads of an engine belong."""
+"""Lists the devices near which the memory and the threads of an engine should be."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from rashpa.node.engine.places.numa import Device, gpu, network_card
 
 
 def near_source(order: telegram.Source) -> Iterator[Device]:
-    """Yield the devices that take an emulator's frames: the GPU that is its engine, or its network cards."""
+    """Yield the devices that read an emulator's frames: the GPU if it is the emulator's engine, otherwise its network cards."""
     for options in order.options:
         if (number := link_options(options).gpu) >= 0:
             yield from _gpus([number])
@@ -20,7 +20,7 @@ def near_source(order: telegram.Source) -> Iterator[Device]:
 
 
 def near_destination(order: telegram.Destination) -> Iterator[Device]:
-    """Yield the devices that read a receiver's buffers, the GPUs of its units, and then the network card that brings its images."""
+    """Yield the devices that read a receiver's buffers (the GPUs of its units), then the network card that receives its images."""
     for buffer in order.buffers:
         if buffer.keys.unit == "cuda":
             yield from _gpus([int(device) for device in buffer.device.split(",") if device.strip().isdigit()])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place of a node's buffers and threads on machines with several memories (NUMA): near the device that reads the buffers, or near the network card that
+"""Places a node's buffers and threads on machines with several NUMA nodes: near the device that reads the buffers, or near the network card that
 fills them.
 
-The thread that sets a node up makes all other threads, which inherit its processors. It also touches memory first, which decides where memory lies. So only
-this thread is bound, while it sets up. No memory policy is needed, which not every container allows.
+The thread that sets a node up makes all other threads, which inherit its allowed processors. It also writes to memory first, which decides on which
+NUMA node the memory is. So binding this thread during set-up suffices. No memory policy is needed, which some containers do not allow.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Device:
-    """Describes a device that reads or brings images. `folder`: of the device in /sys."""
+    """Describes a device that reads or brings images. `folder`: the device's folder in /sys."""
 
     name: str
     folder: Path
@@ -30,7 +30,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Place:
-    """Describes a NUMA node, its processors, and the reason of the choice. `node` None: anywhere."""
+    """Describes a NUMA node, its processors, and the reason for the choice. `node`: None when any place is allowed."""
 
     node: int | None = None
     processors: frozenset[int] = frozenset()
@@ -38,12 +38,12 @@ class Place:
 
     @property
     def words(self) -> str:
-        """Return the place for log and report; empty means anywhere."""
+        """Return the place as text for log and report; empty when any place is allowed."""
         return "" if self.node is None else f"NUMA node {self.node} ({self.reason})"
 
     @contextlib.contextmanager
     def bind(self) -> Iterator[None]:
-        """Run the calling thread, and threads that it makes for good, there for the time of the context."""
+        """Run the calling thread, during the context, on the processors of this place. Threads that it makes meanwhile stay there."""
         if self.node is None:
             yield
             return
@@ -59,7 +59,7 @@ ANYWHERE = Place()
 
 
 def numa_nodes(system: Path = SYSTEM) -> Mapping[int, frozenset[int]]:
-    """Return processors by NUMA node, of nodes that have any; nothing where the kernel does not say."""
+    """Return the processors of each NUMA node that has any; empty where the kernel does not report them."""
     found: dict[int, frozenset[int]] = {}
     for folder in (system / "devices" / "system" / "node").glob("node[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
@@ -70,7 +70,7 @@ def numa_nodes(system: Path = SYSTEM) -> Mapping[int, frozenset[int]]:
 
 
 def _numbers(text: str) -> frozenset[int]:
-    """Parse the kernel's lists: 0-3,8."""
+    """Parse a list of numbers in the kernel's form: 0-3,8."""
     numbers: set[int] = set()
     for part in text.strip().split(","):
         if part:
@@ -80,7 +80,7 @@ def _numbers(text: str) -> frozenset[int]:
 
 
 def node_of(device: Device) -> int | None:
-    """Return the NUMA node of the device, None where the kernel does not say, as for devices in software."""
+    """Return the NUMA node of the device, None where the kernel does not report it, as for devices in software."""
     try:
         node = int((device.folder / "numa_node").read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -94,7 +94,7 @@ def gpu(bus: str, system: Path = SYSTEM) -> Device:
 
 
 def network_card(address: str, rdma: str = "", system: Path = SYSTEM) -> Iterator[Device]:
-    """Yield the network card of an RDMA device, or else of the interface that has the address; nothing for an address that no interface has."""
+    """Yield the network card of an RDMA device, otherwise of the interface with the address; nothing when no interface has it."""
     if rdma:
         yield Device(f"of {rdma}", system / "class" / "infiniband" / rdma / "device")
         return
@@ -104,7 +104,8 @@ def network_card(address: str, rdma: str = "", system: Path = SYSTEM) -> Iterato
 
 
 def place_for(label: str, choice: str, devices: Iterable[Device], system: Path = SYSTEM) -> Place:
-    """Return the place for `choice`: "off"; a node's number; or "auto", the node of the first of `devices` whose node is known, where there are several nodes.
+    """Return the place for `choice`: "off"; a NUMA node's number; or "auto", the node of the first of `devices` with a known node. On a machine with
+    one node, "auto" allows any place.
 
     Raises:
         EngineError: the machine has no such node, or this process may use no processor of it.

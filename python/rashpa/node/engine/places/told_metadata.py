@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metadata of an order, with the facts of its buffer where the order says nothing."""
+"""Completes the metadata of an order with the facts of its buffer."""
 
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.telegrams import telegram
@@ -7,8 +7,8 @@ from rashpa.control.telegrams.part_orders import DtpPlace, FileMetadata, ModuleP
 
 
 def told_metadata(said: FileMetadata, buffer: telegram.Buffer, made: tuple[int, int]) -> FileMetadata:
-    """Return the metadata with the beam in the middle of the image, the pixel's bits, and the places of modules and DTPs. `made`: height and width of the image
-    as the kernels make it."""
+    """Return the metadata; where they give none, add the beam in the centre of the image, the pixel's bits, and the places of modules and DTPs.
+    `made`: height and width of the image after the kernels."""
     height, width = made
     changes: dict[str, object] = {}
     if said.beam_center_x is None:
@@ -31,7 +31,7 @@ def _place(dtp: telegram.DestinationDtp) -> DtpPlace:
 
 
 def _around(buffer: telegram.Buffer, module: int) -> ModulePlace:
-    """Return the rectangle around the buffer's part of a module."""
+    """Return the rectangle that encloses the buffer's part of a module."""
     parts = [dtp for dtp in buffer.dtps if dtp.module == module]
     left, top = min(dtp.x for dtp in parts), min(dtp.y for dtp in parts)
     right, bottom = max(dtp.x + dtp.width for dtp in parts), max(dtp.y + dtp.height for dtp in parts)
