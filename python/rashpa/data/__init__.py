@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and drawing of data: runs stored by the `hdf5` sink, and packets as text."""
+"""Reads and draws data: runs stored by the `hdf5` sink, and packets as text."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds what all readers share: texts, limits, errors, masked pixels and books."""
+"""Holds the common parts of all readers: texts, limits, errors, masked pixels and books."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of readers' errors about a file, and the line between a fault of a file and one of our own process."""
+"""Defines the base class of readers' errors about a file, and separates faults of a file from faults of our own process."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _CONTRADICTIONS = (OSError, LookupError, RuntimeError, ValueError, TypeError, Ar
 
 
 class BadFileError(RashpaError, ValueError):
-    """Reports a file with a wrong content or place. The text says which, why and what to try."""
+    """Reports a file with wrong content or in a wrong place. The text names the file, the fault and a remedy."""
 
 
 def is_own(error: BaseException) -> bool:
-    """Return True when the error is one of this process, which lacks memory or has too many open files, and not of a file."""
+    """Return True when the error is due to this process, for lack of memory or too many open files, and not due to a file."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _OWN_NUMBERS):
         return True
     return any(words in str(error).lower() for words in _OWN_WORDS)
@@ -30,8 +30,8 @@ def is_own(error: BaseException) -> bool:
 
 @contextmanager
 def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "copy it again") -> Iterator[None]:
-    """Turn a contradiction in a file's content into `kind`, whose text begins with `what`. Use it around reading, and nothing else. Errors of our own process
-    pass: MemoryError, and OSError of too many open files or of a full disk."""
+    """Turn a contradiction in a file's content into an error of type `kind`, with a text that begins with `what`. Wrap only the reading of the file.
+    Errors of our own process pass unchanged: MemoryError, and OSError of too many open files or of a full disk."""
     try:
         yield
     except BadFileError:
@@ -48,12 +48,12 @@ def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "c
 
 
 def advised(text: str, advice: str) -> str:
-    """Add advice where the text has none."""
+    """Return the text, with `advice` appended if it has none."""
     return text if ";" in text else f"{text}; {advice}"
 
 
 def no_memory(error: MemoryError) -> str:
-    """Return the error in words, with the limit of address space when there is one."""
+    """Return the text of a MemoryError, with the limit of address space when there is one."""
     limit = limit_behind(error)
     limited = f"; {limit}" if limit else ""
     said = f"{error}: " if str(error) else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account of a command that reads data: one form for all commands, with the exit code that follows from it."""
+"""Holds the books of a command that reads data, in one form for all commands, and derives the exit code from them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MOST_TROUBLES = 8
 
 @dataclass(frozen=True)
 class DataBooks:
-    """Counts the result of one command: `expected` items by its input, `made` items in the output or decided. `missing`: items without bytes; `errored`:
-    items with wrong bytes. `troubles` names the first of them, in words. `unit` names the items."""
+    """Counts the results of one command. `expected`: items in its input; `made`: items that it wrote or decided; `missing`: items without bytes;
+    `errored`: items with wrong bytes. `troubles`: texts of the first faults; `unit`: the name of an item."""
 
     expected: int
     made: int
@@ -26,7 +26,8 @@ class DataBooks:
 
     @classmethod
     def of_json(cls, said: Mapping[str, Any]) -> DataBooks:
-        """Take back the output of as_json(), from a process that a stranger's file may have moved. Raise ValueError, TypeError or KeyError when it is impossible."""
+        """Return the books from the output of as_json(), which a process that read a foreign file may have falsified. Raise ValueError, TypeError or
+        KeyError when they are impossible."""
         counts = [int(said[name]) for name in ("expected", "made", "missing", "errored")]
         if min(counts) < 0:
             raise ValueError(f"books of {counts} are impossible")
@@ -36,7 +37,7 @@ class DataBooks:
 
     @property
     def closed(self) -> bool:
-        """Return True when each expected item is accounted for."""
+        """Return True when each expected item is counted as made, missing or errored."""
         return self.expected == self.made + self.missing + self.errored
 
     @property
@@ -46,11 +47,11 @@ class DataBooks:
 
     @property
     def exit_code(self) -> int:
-        """Return the code with which a command ends, as `rashpa run` does."""
+        """Return the exit code of a command with these books, as `rashpa run` has it."""
         return ExitCode.GOOD if self.whole else ExitCode.NOT_WHOLE
 
     def text(self) -> str:
-        """Return the counts in one line, without those that are zero where nothing is wrong."""
+        """Return the counts in one line. When nothing is wrong, leave out zeros."""
         if self.whole:
             return f"{self.made} of {self.expected} {self.unit}"
         text = f"{self.made} of {self.expected} {self.unit}, {self.missing} missing, {self.errored} errored"
@@ -63,7 +64,7 @@ class DataBooks:
 
 
 def all_of(books: Iterable[DataBooks]) -> DataBooks:
-    """Return the sum of the books of one command's parts: of one unit, with the first troubles."""
+    """Return the sum of the books of a command's parts, which have the same unit. It keeps the first troubles."""
     parts = list(books)
     units = {one.unit for one in parts} or {"images"}
     if len(units) > 1:

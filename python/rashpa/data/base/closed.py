@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that stay open until they are closed, and images that they yield until then."""
+"""Defines base classes of objects that must be closed, and of those that yield items until then."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 class Closed(ABC):
-    """Closes itself at the end of its `with` block, however that ends."""
+    """Closes itself at the end of its `with` block, also after an exception."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back all resources. A second call does nothing."""
+        """Release all resources. A second call does nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -26,14 +26,14 @@ class Closed(ABC):
 
 
 class Coming(Closed, Iterator[T], Generic[T]):
-    """Yields items as they come, until no more can come. An iteration waits `timeout_s` seconds for the next; None: without a limit."""
+    """Yields items as they arrive, until no more can arrive. An iteration waits at most `timeout_s` seconds for the next item; None: without a limit."""
 
     def __init__(self, timeout_s: float | None) -> None:
         self._timeout_s = timeout_s
 
     @abstractmethod
     def take(self, timeout_s: float | None = None) -> T | None:
-        """Return the next item; None when no more can come. Raise TimeoutError when none came within `timeout_s`."""
+        """Return the next item, None when no more can arrive. Raise TimeoutError when none arrives within `timeout_s`."""
 
     def __next__(self) -> T:
         one = self.take(self._timeout_s)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of the program that a build may leave out. The list is that of cmake/components.cmake. `python -m rashpa.data.base.components` says in one line what
-this build leaves out."""
+"""Lists the components that a build may leave out, as cmake/components.cmake does. `python -m rashpa.data.base.components` prints in one line the
+components that this build lacks."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from rashpa import _native
 
 @dataclass(frozen=True)
 class Component:
-    """Describes one component: whether this build has it, its additions to run files, and the needs of a machine that builds it."""
+    """Describes one component: whether this build has it, what it adds to run files, and the requirements of building it."""
 
     name: str
     built: bool
@@ -18,12 +18,12 @@ class Component:
 
 
 def components() -> tuple[Component, ...]:
-    """Return all parts, in the list's order."""
+    """Return all components, in the list's order."""
     return tuple(Component(*row) for row in _native.components())
 
 
 def sentence() -> str:
-    """Return in one line the parts that this build leaves out, and how to get them."""
+    """Return one line with the components that this build lacks, and the way to get them."""
     missing = [f"{one.name} ({one.adds})" for one in components() if not one.built]
     if not missing:
         return "This build has all components."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The orderly end of a process that makes files: a signal from any sender lets it remove or complete a file that is half made."""
+"""Ends processes that make files in order: on a signal from any sender, they can remove or complete an unfinished file."""
 
 import signal
 import threading
@@ -14,7 +14,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into the effect of Ctrl-C for the time of the context, where no other handler is set."""
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, during the context, unless another handler is set."""
     signals = (signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()
     taken = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
     for number in taken:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exit codes of all commands. The tables in `--help`, in the reference and in man pages are made from them."""
+"""Defines the exit codes of all commands. The tables in `--help`, in the reference and in man pages are made from them."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Names an exit code. `meaning` says it for people; a command says more where it has more to say (`rashpa.cli.commands`)."""
+    """Names an exit code. `meaning` describes it for people; `rashpa.cli.commands` adds the special meaning for a command."""
 
     GOOD = 0
     FAILED = 1
@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """Return the common meaning in words."""
+        """Return the meaning that all commands share, as text."""
         return _MEANINGS[self]
 
 

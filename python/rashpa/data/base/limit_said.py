@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a process (`ulimit`) in words: which one is behind an error, and its value."""
+"""Describes the process limits (`ulimit`) behind errors, with their values."""
 
 import errno
 import re
@@ -17,7 +17,8 @@ _OF_MEMORY: Final = re.compile(r"failed to map segment|annot allocate|malloc fai
 
 
 def limit_behind(error: BaseException) -> str:
-    """Return the limit behind an error, with its value; empty when there is none. A SystemError is of a library that did not see its allocation fail."""
+    """Return the limit that caused an error, with its value; empty when none did. A SystemError comes from a library that ignored a failed
+    allocation."""
     found = None
     if isinstance(error, MemoryError | SystemError) or _OF_MEMORY.search(str(error)):
         found = _MEMORY
@@ -31,7 +32,7 @@ def limit_behind(error: BaseException) -> str:
 
 
 def limit_of_memory() -> str:
-    """Return the limit of the address space, for a process that has died before it could say why; empty when there is none."""
+    """Return the limit of the address space as text, for a process that died without an error text; empty when there is no limit."""
     return _named(*_MEMORY)
 
 
@@ -41,7 +42,7 @@ def _named(limit: int, words: str, shift: int) -> str:
 
 
 def with_limit(error: BaseException) -> str:
-    """Return the error's text, and the limit behind it."""
+    """Return the error's text, with the limit that caused it."""
     said = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
     limit = limit_behind(error)
     return f"{said}; {limit}" if limit else said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the ways in which pixels hold no count. Imports nothing: run files know them, too."""
+"""Names the ways in which values of pixels are marked as no counts. It imports nothing, since run files use the names, too."""
 
 from typing import Literal
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the files that the package has beside its modules: inside the installed package, or at the root of a source tree."""
+"""Finds the package's files that are no modules: inside the installed package, or at the root of a source tree."""
 
 from functools import cache
 from pathlib import Path

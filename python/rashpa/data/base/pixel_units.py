@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the units of pixels, as files of rashpa have them. Imports nothing: plans know them, too."""
+"""Names the units of pixels in files of rashpa. It imports nothing, since plans use the names, too."""
 
 RAW_WORDS = "raw words"
 """The units of a JUNGFRAU's pixels, a gain and a number of its converter, before the kernel jungfrau."""
@@ -9,5 +9,5 @@ KNOWN = ("", RAW_WORDS, PHOTONS, KEV)
 
 
 def is_made(units: str) -> bool:
-    """Return True when a kernel has made pixels of these units, or looked at them as counts."""
+    """Return True when pixels of these units come from a kernel, or a kernel has read them as counts."""
     return units not in ("", RAW_WORDS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of pixels that say which of their values are no counts.
+"""Defines arrays of pixels that know which of their values are no counts.
 
 >>> import numpy as np
 >>> photons = with_masking(np.array([-32768, -2, 5], np.int16), Masking("minimum"))
@@ -20,26 +20,27 @@ from rashpa.data.base.masking_names import Kind
 
 
 class Masking(NamedTuple):
-    """Describes the values of pixels that are no counts. `kind`: "none"; "maximum", of unsigned integers; "negative", all below zero; "minimum", of signed
-    integers; "not_a_number", of float32. `largest_count`: the largest count, if it is less than the type's; values above it are no counts."""
+    """Describes the pixel values that are no counts. `kind`: "none"; "maximum", of unsigned integers; "negative", all below zero; "minimum", of
+    signed integers; "not_a_number", of float32. `largest_count`: the largest count if it is less than the type's largest value; greater values are no
+    counts."""
 
     kind: Kind = "none"
     largest_count: int | None = None
 
 
 def delivered(dtype: Any) -> Masking:
-    """Return how detectors mask pixels of a type."""
+    """Return the masking that detectors use for a pixel type."""
     kind = np.dtype(dtype).kind
     return Masking("not_a_number" if kind == "f" else "negative" if kind == "i" else "maximum")
 
 
 def plain(dtype: Any) -> Masking:
-    """Return the masking of an array of a type of which nothing else is known: NaN of float32, and nothing of integers."""
+    """Return the masking of a plain array: NaN is masked in float32, nothing in integers."""
     return Masking("not_a_number" if np.dtype(dtype).kind == "f" else "none")
 
 
 def counts_of(dtype: Any, masking: Masking) -> tuple[float, float]:
-    """Return the least and the largest value that a pixel of the type has, when it is not masked."""
+    """Return the least and the largest value of an unmasked pixel of the type."""
     kind = np.dtype(dtype)
     if kind.kind == "f":
         return -np.inf, np.inf
@@ -50,12 +51,12 @@ def counts_of(dtype: Any, masking: Masking) -> tuple[float, float]:
 
 
 def masking_of(array: NDArray[Any]) -> Masking:
-    """Return the masking of an array; plain() for an array without one."""
+    """Return the masking of an array; `plain()` for an array without one."""
     return array.masked if isinstance(array, Pixels) else plain(array.dtype)
 
 
 def named(masked: str | Masking, dtype: Any) -> Masking:
-    """Return the masking that a user names: a kind, "delivered", or one of an array. Raise ValueError that lists the names."""
+    """Return the masking for a name: a kind, "delivered", or the masking of an array. Raise ValueError that lists the names."""
     if isinstance(masked, Masking):
         return masked
     if masked == "delivered":
@@ -73,7 +74,7 @@ _GAP_OR_BAD = 0xFFFF
 
 
 def bad_pixels(mask: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Return where an NXmx pixel_mask marks a missing measurement; its upper bits mark pixels of another kind."""
+    """Return True where an NXmx pixel_mask marks a missing measurement; its upper bits have other meanings."""
     return np.asarray((mask & _GAP_OR_BAD) != 0)
 
 
@@ -81,10 +82,10 @@ _JOIN = (np.concatenate, np.stack)
 
 
 class Pixels(np.ndarray[Any, np.dtype[Any]]):
-    """Holds pixels with the values that are no counts, `masked`: kernels that get them know it.
+    """Holds pixels and, in `masked`, the values that are no counts, so that kernels know them.
 
-    Views, slices, copies and pickles keep it, and so do joined arrays when all of them have the same. Computing makes plain arrays, of which every number
-    counts, and so do other types, files and numpy.asarray: name `masked` again where such an array comes back.
+    Views, slices, copies and pickles keep `masked`; joined arrays keep it when all have the same. Computing with pixels gives plain arrays, in which
+    every number counts. So do changes of type, files and numpy.asarray. Pass such an array to `with_masking` again where needed.
     """
 
     _said: tuple[str, Masking] | None = None  # and of which type
@@ -116,14 +117,14 @@ class Pixels(np.ndarray[Any, np.dtype[Any]]):
 
     @property
     def masked(self) -> Masking:
-        """Return the values that are no counts."""
+        """Return the masking: the values that are no counts."""
         if self._said is None or self._said[0] != self.dtype.name:
             return plain(self.dtype)
         return self._said[1]
 
 
 def with_masking(array: NDArray[Any], masking: Masking) -> Pixels:
-    """Return a view of an array with that masking."""
+    """Return a view of an array with the given masking."""
     pixels = array.view(Pixels)
     pixels._said = (array.dtype.name, masking)
     return pixels

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Characters that make a text look like another one: names, paths and messages come from strangers, and are shown to people."""
+"""Replaces characters that make a text look like another one: names, paths and messages may be foreign, and are shown to people."""
 
 from typing import Final
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The root of all exceptions that this package raises on purpose, and names that some of them had."""
+"""Defines the root of all exceptions that this package raises on purpose, and keeps former names of exceptions."""
 
 import warnings
 from collections.abc import Callable
 
 
 class RashpaError(Exception):
-    """Reports an impossible task; the text says what, why and what to try. Each kind is also one of Python's own, as ValueError or RuntimeError."""
+    """Reports a task that cannot be done; the text names the fault, its cause and a remedy. Each subclass also derives from a built-in exception,
+    such as ValueError or RuntimeError."""
 
 
 def old_names(module: str, **kinds: type[RashpaError]) -> Callable[[str], type[RashpaError]]:
-    """Return the `__getattr__` of a module whose exceptions have other names now: old ones go on, with a warning."""
+    """Return the `__getattr__` of a module that renamed exceptions: the former names work, with a warning."""
 
     def found(name: str) -> type[RashpaError]:
         if name not in kinds:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only conversion between TAI and UTC of Python's side, by the table that native code has, too (schema/leap_seconds.txt).
+"""Converts between TAI and UTC, with the same table as native code (schema/leap_seconds.txt). No other Python code converts them.
 
-Both count nanoseconds since 1970-01-01 without leap seconds of their own. Before 1972 the first number of the table counts, behind its end the last one.
+Both count nanoseconds since 1970-01-01, without leap seconds of their own. Before 1972 the first offset of the table holds, after its end the last
+one.
 """
 
 from bisect import bisect_right
@@ -17,12 +18,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class LeapTableError(RashpaError, ValueError):
-    """Reports a damaged table; the text names the line."""
+    """Reports a damaged table; the text names the faulty line."""
 
 
 @dataclass(frozen=True)
 class LeapTable:
-    """Holds leap seconds: from `from_ns` (UTC) on, TAI is ahead by `ahead_ns`. From `valid_until` on a further leap second is unknown."""
+    """Holds leap seconds: from `from_ns` (UTC) on, TAI is ahead of UTC by `ahead_ns`. After `valid_until`, later leap seconds are unknown."""
 
     from_ns: tuple[int, ...]
     ahead_ns: tuple[int, ...]
@@ -30,7 +31,7 @@ class LeapTable:
 
 
 def leap_table_of(text: str) -> LeapTable:
-    """Read a table. Raise LeapTableError when a line is neither a day and a number, nor `valid_until` and a day."""
+    """Parse a table. Raise LeapTableError when a line is neither a day and a number, nor `valid_until` and a day."""
     steps: list[tuple[int, int]] = []
     until: date | None = None
     for line in text.splitlines():
@@ -52,7 +53,7 @@ def leap_table_of(text: str) -> LeapTable:
 
 @cache
 def leap_table() -> LeapTable:
-    """Return the table that rashpa brings."""
+    """Return the table of the package."""
     return leap_table_of(packaged_file("schema", "leap_seconds.txt").read_text(encoding="utf-8"))
 
 
@@ -63,7 +64,7 @@ def tai_of_utc(utc_ns: int) -> int:
 
 
 def utc_of_tai(tai_ns: int) -> int:
-    """Convert nanoseconds since 1970 from TAI to UTC, which stands still at the last nanosecond of its minute while a leap second goes on."""
+    """Convert nanoseconds since 1970 from TAI to UTC. During a leap second, UTC stays at the last nanosecond of its minute."""
     table = leap_table()
     begins = [at + ahead for at, ahead in zip(table.from_ns, table.ahead_ns, strict=True)]
     behind = bisect_right(begins, tai_ns)
@@ -77,7 +78,7 @@ def tai_of_date(when: datetime) -> int:
 
 
 def leap_caution(today: date | None = None) -> str:
-    """Return a caution that the table has ended, empty while it is valid."""
+    """Return a warning that the table has expired; empty while it is valid."""
     until = leap_table().valid_until
     if (today or datetime.now(UTC).date()) < until:
         return ""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output that only informs: a slow or absent reader never ends or delays the writer.
+"""Writes output that only informs: a slow or absent reader never ends the writer, and delays it only for a moment.
 
-A stopped terminal, a pipe without reader, a full disk and a character that an encoding lacks cost words and nothing else. Written text goes through a thread
-of its own (`Behind`), so that the writer waits a moment at most. `tell` puts such streams in the place of Python's own. A command whose only result is its
-output (`rashpa inspect`) ends when that is lost; all others go on.
+With a stopped terminal, a pipe without reader, a full disk or a character that an encoding lacks, only text is lost. A separate thread writes the
+text (`Behind`), so that the writer waits a moment at most. `tell` replaces Python's own standard streams. A command with no result besides its output
+(`rashpa inspect`) ends when the output is lost; all others continue.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class _Piece:
-    """Holds bytes on their way."""
+    """Holds bytes that wait to be written."""
 
     def __init__(self, data: bytes, left_out: int) -> None:
         self.data = data
@@ -43,10 +43,10 @@ class _Piece:
 
 
 class Behind:
-    """Writes to a file that may be slow, fail or hang, in a thread of its own. Any thread may call.
+    """Writes in a separate thread to a file that may be slow, fail or hang. Any thread may call it.
 
-    `write` gets pieces in order, each with the number of pieces dropped before it for want of room. It returns True when it has written the piece, and raises
-    nothing. `late` is called once, when the first piece is not written in time.
+    `write` gets the pieces in order, each with the number of pieces dropped before it for lack of space. It must return True when it has written the
+    piece, and never raise. `late` is called once, when a piece is not written in time for the first time.
     """
 
     def __init__(self, write: Callable[[bytes, int], bool], late: Callable[[], None] | None = None) -> None:
@@ -60,7 +60,7 @@ class Behind:
         self._left_out = 0
 
     def put(self, data: bytes) -> bool:
-        """Write data; return True when it is written by now, False when it waits, was dropped, or failed."""
+        """Queue data and wait a moment. Return True when they are written, False when they still wait, were dropped, or failed."""
         with self._changed:
             if not self._works():
                 return self._write(data, 0)
@@ -80,7 +80,7 @@ class Behind:
         return bool(piece.written)
 
     def drain(self) -> bool:
-        """Wait as long as pieces are taken; return True when all are written."""
+        """Wait while pieces are being written; return True when all are written."""
         with self._changed:
             while left := len(self._pieces):
                 if not self._changed.wait_for(lambda left=left: len(self._pieces) < left, _CLOSE_S):  # type: ignore[misc]
@@ -88,7 +88,7 @@ class Behind:
         return True
 
     def _works(self) -> bool:
-        """Return True when there is a thread. At the interpreter's end, and where no thread can be made, the caller writes itself."""
+        """Return True when the thread runs. At the interpreter's end, and where no thread can be made, the caller writes itself."""
         if self._thread is None:
             thread = threading.Thread(target=self._work, name="telling", daemon=True)
             try:
@@ -113,7 +113,7 @@ class Behind:
 
 
 class FileText(io.TextIOBase):
-    """Writes text to a file descriptor. Characters that its encoding lacks are replaced."""
+    """Writes text to a file descriptor, and replaces characters that its encoding lacks."""
 
     def __init__(self, file: int, encoding: str) -> None:
         super().__init__()
@@ -140,13 +140,14 @@ class FileText(io.TextIOBase):
 
 
 def check_text(text: object) -> None:
-    """Raise TypeError when `text` is no text."""
+    """Raise TypeError when `text` is no str."""
     if not isinstance(text, str):
         raise TypeError(f"write() takes text, not {type(text).__name__}; encode or decode it before")
 
 
 class TellingStream(FileText):
-    """Writes text to a file descriptor. `name`: for people; `elsewhere`: the place where it reports its first trouble; `said` has it for a report."""
+    """Writes text to a file descriptor. `name`: its name for people; `elsewhere`: the stream on which it reports its first fault; `said`: this fault,
+    for a report."""
 
     def __init__(self, file: int, name: str, encoding: str) -> None:
         super().__init__(file, encoding)
@@ -164,7 +165,7 @@ class TellingStream(FileText):
 
     @override
     def write(self, text: str) -> int:
-        """Take all of the text. Raise TypeError when it is no text."""
+        """Write the whole text and return its length. Raise TypeError when it is no str."""
         check_text(text)
         data = text.translate(BIDIRECTIONAL).encode(self._encoding, "replace")
         if self.trouble or not data:
@@ -177,7 +178,7 @@ class TellingStream(FileText):
 
     @property
     def said(self) -> str:
-        """Return the trouble of the stream for a report, empty without one."""
+        """Return the fault of the stream for a report, empty without one."""
         if self.trouble:
             return f"{self._name}: {self.trouble}; what was told there is lost"
         if self._behind.hangs:
@@ -185,7 +186,7 @@ class TellingStream(FileText):
         return ""
 
     def drain(self) -> None:
-        """Wait for a reader that still reads."""
+        """Wait until the text is written, as long as the reader still reads."""
         self._behind.drain()
 
     def _end(self) -> NoReturn:
@@ -218,7 +219,7 @@ class TellingStream(FileText):
 
 @contextlib.contextmanager
 def only_tells(name: str, said: Callable[[str], object]) -> Iterator[None]:
-    """Report an exception of the block to `said`, and go on: a run does not need this work."""
+    """Pass the text of an exception of the block to `said` and suppress the exception: a run does not need this work."""
     try:
         yield
     except Exception as error:  # noqa: BLE001  (whatever it is, it is no reason to lose images)
@@ -227,7 +228,7 @@ def only_tells(name: str, said: Callable[[str], object]) -> Iterator[None]:
 
 
 class OnlyTells(Generic[_P]):
-    """Wraps a call that only informs, such as an observer of a run: its first exception is reported, and it is called no more."""
+    """Wraps a call that only informs, such as an observer of a run. Its first exception is reported, and later calls do nothing."""
 
     def __init__(self, name: str, call: Callable[_P, object], said: Callable[[str], object]) -> None:
         self._name, self._call, self._said = name, call, said
@@ -243,7 +244,8 @@ class OnlyTells(Generic[_P]):
 
 
 class Apart(Generic[_T]):
-    """Tells a listener in a thread of its own, in order: a hanging one delays no other, and misses values for which there is no room. `call` raises nothing."""
+    """Calls a listener in a separate thread, with values in order. A hanging listener delays no other one, and misses values that exceed the queue.
+    `call` must not raise."""
 
     def __init__(self, call: Callable[[_T], object]) -> None:
         self._call = call
@@ -261,7 +263,7 @@ class Apart(Generic[_T]):
             self._changed.notify_all()
 
     def drain(self) -> bool:
-        """Return True when all output was written within a moment."""
+        """Wait a moment; return True when the listener has got all values."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._values and not self._busy, _CLOSE_S)
 
@@ -279,7 +281,7 @@ _STREAMS: Final[list[TellingStream]] = []
 
 
 def tell() -> None:
-    """Make the process's standard output and error streams that only inform, until `answer` says whether the output is the command's only result."""
+    """Make the process's standard output and error streams that only inform. `answer` then sets whether the output is the command's only result."""
     for number in range(3):  # a file that is opened must not be taken for one of them
         with contextlib.suppress(OSError):
             _be_open(number)
@@ -302,12 +304,12 @@ def answer(*, only: bool) -> None:
 
 
 def troubles() -> tuple[str, ...]:
-    """Return the troubles of standard output and error so far, for a report."""
+    """Return the faults of standard output and error so far, for a report."""
     return tuple(stream.said for stream in _STREAMS if stream.said)
 
 
 def drain() -> None:
-    """Wait at the process's end for readers that still read."""
+    """Wait at the end of the process until output is written, as long as readers still read."""
     for stream in _STREAMS:
         stream.drain()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words for values that a model refuses, in place of those of the library that checks them: the key, its fault, and the remedy."""
+"""Describes values that a model refuses: the key, its fault, and the remedy. The texts replace those of pydantic."""
 
 import difflib
 import json
@@ -66,8 +66,8 @@ _NUMBERS = ("int_type", "int_from_float", "float_type")
 
 
 def faults_of(error: Any, leading: int = 0, within: str = "") -> list[str]:
-    """Return all faults of a refused model as `key: it is …; it must be …`. `error`: pydantic's; `leading`: number of parts of each location that are no keys;
-    `within`: the key of the whole."""
+    """Return all faults of a refused model as `key: it is …; it must be …`. `error`: pydantic's error; `leading`: the number of leading parts of each
+    location that are no keys; `within`: the key of the whole model."""
     by_key: dict[str, list[Mapping[str, Any]]] = {}
     for item in error.errors(include_url=False):
         by_key.setdefault(key_of((*filter(None, [within]), *_without_kind(item["loc"][leading:]))), []).append(item)
@@ -80,7 +80,8 @@ def key_of(location: Iterable[str | int]) -> str:
 
 
 def said_of_value(item: Mapping[str, Any], table: str = "") -> str:
-    """Return one line without the place. `item`: one error of pydantic; `table`: the value's key without numbers, where it may be a table of a run file."""
+    """Return the text of one fault, without its key. `item`: one of pydantic's errors; `table`: the value's key without numbers, if it may be a table
+    of a run file."""
     kind, context, value = item["type"], item.get("ctx", {}), item["input"]
     shown = shown_of(value)
     if kind == "missing":
@@ -109,12 +110,13 @@ def said_of_value(item: Mapping[str, Any], table: str = "") -> str:
 
 
 def _without_kind(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Return the location without the kind of value that pydantic adds for each member of a union of plain values."""
+    """Return the location without its last part when that is no key but a type, which pydantic adds for unions of plain values."""
     return location[:-1] if location and _KIND_OF_UNION.fullmatch(str(location[-1])) else location
 
 
 def _said_of_union(items: list[Mapping[str, Any]]) -> str:
-    """Return one line for all errors of one value: those of its own kind alone, or the demands of all kinds."""
+    """Return one line for all errors of one value. If some errors are not about the value's type, use only these; otherwise list the demands of all
+    types."""
     own = [item for item in items if not item["type"].endswith(("_type", "_parsing"))] or items
     said = list(dict.fromkeys(said_of_value(item) for item in own))
     demands = [text.partition("; it must be ")[2] for text in said]
@@ -140,7 +142,7 @@ def shown_of(value: Any) -> str:
 
 
 def one_of(choices: Iterable[str], value: Any) -> str:
-    """Return the advice to give one of the choices, and to name the one that resembles the given text."""
+    """Return the advice to use one of the choices; it names the choice that resembles the given text."""
     listed = list(choices)
     return _one_of(", ".join(f"'{one}'" for one in listed[:-1]) + f" or '{listed[-1]}'" * bool(listed), value)
 
@@ -167,7 +169,7 @@ def _demand_on(item: Mapping[str, Any]) -> str:
 
 
 def _one_of(expected: str, value: Any) -> str:
-    """Return the choices, and the one that may be meant. `expected` has them in quotes, with commas."""
+    """Return the choices, and the one that is probably meant. `expected` has them in quotes, with commas."""
     choices = re.findall(r"'([^']*)'", expected)
     shown = expected.replace("'", '"')
     if not isinstance(value, str) or not choices:

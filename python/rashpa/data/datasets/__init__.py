@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes and reads the images that emulators play, and calibrations."""
+"""Makes and reads datasets, which emulators play, and calibrations."""

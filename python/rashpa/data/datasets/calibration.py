@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration of JUNGFRAU modules: pedestal, gain and mask from files, and the plain conversion of raw words with them."""
+"""Loads the calibration of JUNGFRAU modules (pedestal, gain and mask) from files, and converts raw words with it in plain NumPy."""
 
 import os
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ _COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau/jungfra
 
 @dataclass(frozen=True)
 class Calibration:
-    """Holds the maps of one module: pedestal (ADU) and gain (ADU/keV, negative in G1 and G2) float32 [3][height][width]; mask uint32 [height][width], NXmx
-    pixel_mask bits. With cells, pedestal is [cells][3][height][width], and gain too where cells differ in it."""
+    """Holds the maps of one module: pedestal (ADU) and gain (ADU/keV, negative in G1 and G2), float32 [3][height][width]; mask, uint32
+    [height][width], NXmx pixel_mask bits. With storage cells, pedestal is [cells][3][height][width]; so is gain where cells differ in it."""
 
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
@@ -41,7 +41,8 @@ class Calibration:
 
 
 def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: int | None = None) -> list[Calibration]:
-    """Return one Calibration a module. `modules`: their required number, by default that of the section. Raise FileError with path and reason, or ConfigError."""
+    """Return one Calibration for each module. `modules`: the required number, by default the number in `spec`. Raise FileError that names path and
+    reason, or ConfigError."""
     if modules is not None and spec.modules not in (None, modules):
         raise _native.ConfigError(
             f"[detector.calibration] has {spec.modules} entries for {modules} modules; give one a module"
@@ -107,14 +108,14 @@ def _simulated_module(seed: int, module: int) -> Calibration:
 
 
 def simulated_rms(noise: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the RMS of a pixel's pedestal: its own noise, and the common mode of its chip."""
+    """Return the RMS of each pixel's pedestal, from its own noise and the common mode of its chip."""
     return np.hypot(noise, np.float32(_COMMON_MODE_ADU))
 
 
 def _check_pedestals(
     pedestal: NDArray[np.float32], mask: NDArray[np.uint32], entry: str | Sequence[str], module: int
 ) -> None:
-    """Check that each pixel that is not masked has pedestals that are numbers. G1 or G2 without any number has no calibration: its words are masked."""
+    """Check that each unmasked pixel has numbers as pedestals. A gain G1 or G2 without any number is not calibrated, and its words are masked."""
     wrong = ~np.isfinite(pedestal) & ((mask & 0xFFFF) == 0)
     for gain in (1, 2):
         wrong[gain] &= not np.isnan(pedestal[gain]).all()
@@ -129,7 +130,7 @@ def _check_pedestals(
 
 
 def _per_kev(gain: NDArray[np.float32], spec: CalibrationSpec) -> NDArray[np.float32]:
-    """Return the gain in ADU/keV: the quotient is made in double and rounded to float32 once."""
+    """Return the gain in ADU/keV, divided in double precision and rounded to float32 once."""
     if spec.gain_unit == "adu_per_kev":
         return gain
     with np.errstate(over="ignore", invalid="ignore"):  # not finite: no valid calibration
@@ -137,7 +138,7 @@ def _per_kev(gain: NDArray[np.float32], spec: CalibrationSpec) -> NDArray[np.flo
 
 
 def _calibration_file(entry: str | Sequence[str], module: int) -> tuple[str, int] | None:
-    """Return file and module, when the entry names a calibration file."""
+    """Return file and module if the entry names a calibration file, otherwise None."""
     split = split_reference(entry) if isinstance(entry, str) else None
     return None if split is None else (split[0], module if split[1] is None else split[1])
 
@@ -145,7 +146,8 @@ def _calibration_file(entry: str | Sequence[str], module: int) -> tuple[str, int
 def _sets(
     entry: str | Sequence[str], module: int, key: str, known: tuple[str, Sequence[int]], shape: tuple[int, int]
 ) -> NDArray[np.float32]:
-    """Return [3][height][width] of the gains of the mode, or [cells][3][height][width]; gains of all cells may be one set. `known`: mode and cells."""
+    """Return the maps [3][height][width] of the mode's gains, or [cells][3][height][width]. `known`: mode and storage cells. Gains may have one set
+    for all cells."""
     mode, cells = known
     if isinstance(entry, str):
         sets = [(len(cells),), ()] if cells and key == "gain" else [(len(cells),)] if cells else [()]
@@ -162,14 +164,14 @@ def _sets(
 
 
 def _planes(mode: str, key: str) -> tuple[int, ...]:
-    """Return the numbers of planes that maps may have: high gain has pedestals of dark frames in that mode, and gains of its own."""
+    """Return the allowed numbers of planes of a map. In high-gain mode, maps have planes of their own."""
     if mode != _HIGH_GAIN:
         return (3,)
     return (6, 4) if key == "gain" else (6, 4, 3)
 
 
 def _first_map(entry: str, module: int, key: str, shapes: Sequence[tuple[int, ...]]) -> NDArray[np.float32]:
-    """Return the map in the first of the shapes that the file has. Raise FileError about the first one."""
+    """Return the map in the first of `shapes` that fits the file. When none fits, raise the FileError for the first shape."""
     refused: _native.FileError | None = None
     for shape in shapes:
         try:
@@ -180,7 +182,8 @@ def _first_map(entry: str, module: int, key: str, shapes: Sequence[tuple[int, ..
 
 
 def _of_high_gain(maps: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return [...][3][height][width] of HG0, HG1, HG2: the last half of 6 planes; of 4 the last one, and none for the others; 3 are those."""
+    """Return the planes [...][3][height][width] of HG0, HG1, HG2. Of 6 planes they are the last 3; of 4 planes the last is HG0, and the others become
+    NaN; 3 planes stay as they are."""
     planes = maps.shape[-3]
     if planes == 6:
         return np.ascontiguousarray(maps[..., 3:, :, :])
@@ -192,7 +195,7 @@ def _of_high_gain(maps: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _in_mode(gain: NDArray[np.float32], mode: str) -> NDArray[np.float32]:
-    """Return the gain with none for the stages that the mode does not have, so that their words are masked."""
+    """Return the gain with NaN for the gain stages that the mode does not use, so that their words are masked."""
     only = _ONLY_STAGE.get(mode)
     if only is None:
         return gain
@@ -202,7 +205,7 @@ def _in_mode(gain: NDArray[np.float32], mode: str) -> NDArray[np.float32]:
 
 
 def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array `key` of the module in a calibration file, or the only array of any other file."""
+    """Return the array `key` of the module from a calibration file, or the only array of any other file."""
     found = _calibration_file(reference, module)
     if found is None:
         return load_map(reference, dtype, shape)
@@ -228,8 +231,8 @@ def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: 
 
 
 def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array of `shape` that `reference` names, of any file that holds one (array_file.py). Another type of numbers is converted where no value
-    changes, but for the rounding of floats; headerless bytes are `dtype`. Raise FileError."""
+    """Return the array of `shape` that `reference` names, from any file that holds one (array_file.py). Other number types are converted if no value
+    changes, except for rounding of floats; headerless bytes are `dtype`. Raise FileError."""
     try:
         return cast_exactly(read_array_file(reference, dtype, shape), dtype)
     except OSError as error:
@@ -242,7 +245,8 @@ def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ND
 
 
 def to_photons(raw: NDArray[np.uint16], calibration: Calibration, energy_kev: float) -> NDArray[np.float32]:
-    """Return photons of one raw frame, not rounded: the slow and plain form of the kernel `jungfrau` (its README has the table). Masked: NaN; overflow: inf."""
+    """Return the photons of one raw frame, not rounded: NaN where masked, inf for an overflow. This is the plain reference of the kernel `jungfrau`,
+    and its README has the table."""
     code = raw >> 14
     index = np.minimum(code, 2).astype(np.intp)[np.newaxis]
     pedestal = np.take_along_axis(calibration.pedestal, index, axis=0)[0]

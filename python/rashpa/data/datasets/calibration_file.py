@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration files (HDF5): pedestals of all gains with their RMS and mask, of any number of modules, and their sources (schema/calibration.md).
+"""Reads and writes calibration files (HDF5): pedestals of all gains with their RMS and mask, of any number of modules, and their sources
+(schema/calibration.md).
 
-A file may come from anywhere: links out of it are not followed, and shape and type of an array are checked before it is read.
+A file may be foreign: links to other files are not followed, and shape and type of an array are checked before it is read.
 """
 
 import errno
@@ -31,8 +32,9 @@ _LONGEST_TEXT = 1 << 20
 
 @dataclass(frozen=True)
 class ModuleMaps:
-    """Holds the maps of one module: pedestal (ADU) and its RMS float32 [3][height][width], NaN where there is none; mask uint32 [height][width], NXmx
-    pixel_mask bits; gain ADU/keV, when the file has one. With cells, pedestal and RMS are [cells][3][height][width], and frames [cells][3]."""
+    """Holds the maps of one module: pedestal (ADU) and its RMS, float32 [3][height][width], NaN where there is none; mask, uint32 [height][width],
+    NXmx pixel_mask bits; gain in ADU/keV, None when the file has none. With storage cells, pedestal and RMS are [cells][3][height][width], and frames
+    [cells][3]."""
 
     pedestal: NDArray[np.float32]
     rms: NDArray[np.float32]
@@ -46,7 +48,7 @@ class ModuleMaps:
 
 @dataclass(frozen=True)
 class CalibrationFacts:
-    """Holds a file's facts about itself."""
+    """Holds the metadata of a calibration file."""
 
     version: int
     date: str  # ISO 8601
@@ -65,13 +67,14 @@ class CalibrationFacts:
 
 
 class CalibrationFileError(BadFileError):
-    """Reports a file that is no calibration file, or lacks an array; the text says which, and why."""
+    """Reports a file that is no calibration file, or lacks an array; the text names the fault."""
 
 
 def write_calibration(
     path: Path, modules: Mapping[int, ModuleMaps], detector: str, date: datetime, add: bool = False
 ) -> None:
-    """Write a file, or, with `add`, more modules into one of the same detector. Raise OSError or CalibrationFileError. A failure changes nothing."""
+    """Write a file or, with `add`, add modules to a file of the same detector. Raise OSError or CalibrationFileError; a failure leaves an existing
+    file unchanged."""
     if not add and path.exists():
         raise FileExistsError(errno.EEXIST, "it exists; choose another name, or give --add", str(path))
     if add:
@@ -103,13 +106,13 @@ def write_calibration(
 
 
 def read_facts(path: Path) -> CalibrationFacts:
-    """Return the facts of a file. Raise OSError or CalibrationFileError."""
+    """Return the metadata of a file. Raise OSError or CalibrationFileError."""
     with _opened(path) as file:
         return _facts(file, path)
 
 
 def read_map(path: Path, module: int, name: str, shape: tuple[int, ...]) -> NDArray[Any] | None:
-    """Return an array of a module, None when the file has none of that name. Raise CalibrationFileError when it is wrong."""
+    """Return an array of a module, None when the file has none of that name. Raise CalibrationFileError when its shape or type is wrong."""
     with _opened(path) as file:
         facts = _facts(file, path)
         if module not in facts.modules:
@@ -129,7 +132,8 @@ def read_map(path: Path, module: int, name: str, shape: tuple[int, ...]) -> NDAr
 
 
 def read_cells(path: Path, module: int) -> tuple[int, ...]:
-    """Return the storage cell of each set of pedestals of a module; none: one set for images of every cell. Raise CalibrationFileError when they are wrong."""
+    """Return the storage cell of each set of a module's pedestals; empty when one set serves all cells. Raise CalibrationFileError when the cells are
+    wrong."""
     with _opened(path) as file:
         data = _member(file, f"module{module}", Group)
         if "cells" not in data:

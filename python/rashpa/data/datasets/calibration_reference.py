@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of calibration files, and of other files of arrays, in run files. Reading one needs HDF5, naming one does not."""
+"""Parses the names of calibration files, and of other files of arrays, in run files. It needs no HDF5 library."""
 
 from rashpa.data.files.file_names import array_name
 
@@ -7,7 +7,7 @@ _SUFFIXES = (".h5", ".hdf5")
 
 
 def split_reference(reference: str) -> tuple[str, int | None] | None:
-    """Return the file of `FILE.h5` or `FILE.h5:MODULE`, and the module when it is given; None when it is no calibration file."""
+    """Return the file of `FILE.h5` or `FILE.h5:MODULE`, and the module or None. Return None when the reference names no calibration file."""
     name, separator, module = reference.rpartition(":")
     if separator and name.lower().endswith(_SUFFIXES) and module.isdecimal():
         return name, int(module)
@@ -15,6 +15,6 @@ def split_reference(reference: str) -> tuple[str, int | None] | None:
 
 
 def file_of(reference: str) -> str:
-    """Return the file of the named array."""
+    """Return the file that holds the named array."""
     split = split_reference(reference)
     return split[0] if split else array_name(reference).file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The [detector.calibration] section of a run file: pedestal and gain of each module. No compiled code is needed to read and check it."""
+"""Describes the table [detector.calibration] of a run file: pedestal and gain of each module. Reading and checking it needs no compiled code."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,7 +75,7 @@ class CalibrationSpec(Spec):
 
     @property
     def modules(self) -> int | None:
-        """Return the number of modules; None: any number."""
+        """Return the number of modules, None when the calibration fits any number."""
         return len(self.pedestal) if self.simulated_seed is None else None
 
     def resolved(self, base: Path) -> Self:

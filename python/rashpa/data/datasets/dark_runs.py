@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw frames of each module, from our own files, from those of others or from recordings, for calibration."""
+"""Reads raw dark frames of each module for calibration: from our own files, from foreign files, or from recordings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _PIECE_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class DarkFrames:
-    """Holds dark frames. `modules`: of each [frame][row][column], as it is read. `books`: of the frames that the files should have, of all modules together."""
+    """Holds dark frames. `modules`: for each module, its frames [frame][row][column] in readout order. `books`: counts of the frames that the files
+    should have, over all modules."""
 
     modules: list[NDArray[np.uint16]]
     books: DataBooks
@@ -34,15 +35,15 @@ class DarkFrames:
 
     @property
     def named(self) -> bool:
-        """Return True when the frames say their storage cells: those of cell 0 alone may come from anywhere."""
+        """Return True when the frames name storage cells. Frames of cell 0 only may just lack the information."""
         return bool(self.cells.any())
 
 
 def dark_frames(
     files: Sequence[Path], width: int = 0, height: int = 0, header_bytes: int = 0, follow: Sequence[Path] = ()
 ) -> DarkFrames:
-    """Return dark frames. Files of `rashpa run` hold all modules, those of others and recordings one. Absent frames are left out, and missing in the books.
-    Raise FileError, ConfigError, StoredError or OSError."""
+    """Return dark frames. Files of `rashpa run` hold all modules, foreign files and recordings hold one. Absent frames are left out, and count as
+    missing in the books. Raise FileError, ConfigError, StoredError or OSError."""
     if all(is_hdf5(file) for file in files):
         stored = [_of_hdf5(file, follow) for file in files]
         if len({len(one.modules) for one in stored}) > 1:
@@ -69,7 +70,7 @@ def _check_raw(file: Path, pixel: str) -> None:
 
 
 def _of_hdf5(file: Path, follow: Sequence[Path]) -> DarkFrames:
-    """Return the frames of one file, which a process of its own reads, as all HDF5."""
+    """Return the frames of one HDF5 file; a separate process reads it, as for all HDF5 files."""
     stored = open_stored([file], RawShape(0, 0, "uint16"), Reading(follow=tuple(follow), allow_missing=True))
     try:
         run = stored.stated.run
@@ -99,7 +100,7 @@ def _of_hdf5(file: Path, follow: Sequence[Path]) -> DarkFrames:
 
 
 def _pieces(stored: Stored, there: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.uint32]]]:
-    """Yield the present images and their flags, some at a time."""
+    """Yield the present images and their flags, in pieces of several images."""
     most = max(1, _PIECE_BYTES // (2 * stored.shape[0] * stored.shape[1]))
     for first in range(0, stored.frames, most):
         count = min(most, stored.frames - first)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dataset as a folder of `.npy` files and `dataset.json` (schema/dataset.md): reading, checking and writing."""
+"""Reads, checks and writes a dataset as a folder of `.npy` files and `dataset.json` (schema/dataset.md)."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ MOST_BYTES = 64 << 20
 
 @dataclass
 class Description:
-    """Holds the content of `dataset.json`, and its place."""
+    """Holds the content of `dataset.json`, and its folder."""
 
     folder: Path
     kind: str
@@ -52,7 +52,7 @@ class Description:
         return "module0_pedestal.npy" in self.sha256
 
     def verify(self) -> None:
-        """Raise FileError when a file is missing or its bytes have changed."""
+        """Check all files against their checksums. Raise FileError when a file is missing or has changed."""
         for name, expected in self.sha256.items():
             path = self.folder / name
             try:
@@ -90,7 +90,8 @@ class Description:
         calibration: Sequence[Calibration],
         is_at: Callable[[float], object] = float,
     ) -> None:
-        """Write all files, `dataset.json` last: an unfinished folder is not a dataset. `frames`: of each module. `is_at` is called with the share of written modules."""
+        """Write all files, `dataset.json` last, since a folder without it is no dataset. `frames`: for each module, its frames. `is_at` is called
+        with the share of modules written."""
         try:
             be_new(self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -134,7 +135,7 @@ class Description:
 
 
 def be_new(folder: Path) -> None:
-    """Return when a dataset can be written there. Raise FileError when not."""
+    """Check that a dataset can be written into `folder`. Raise FileError when it cannot."""
     try:
         if folder.exists() and any(folder.iterdir()):
             raise _native.FileError(f"dataset: {folder}: the folder is not empty; choose a new one")
@@ -149,7 +150,8 @@ class _File(BaseModel):
 
 
 class _Document(BaseModel):
-    """Declares the form of `dataset.json` (schema/dataset.md). The file may come from anywhere: every value has its type and bounds; unknown keys are ignored."""
+    """Declares the form of `dataset.json` (schema/dataset.md). The file may be foreign, so that every value has a type and bounds; unknown keys are
+    ignored."""
 
     model_config = ConfigDict(strict=True)
 

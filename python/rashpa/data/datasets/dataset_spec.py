@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The [dataset] section of a run file, which names the data that an emulator plays. No compiled code is needed to read and check it."""
+"""Describes the table [dataset] of a run file: the data that an emulator plays. Reading and checking it needs no compiled code."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -69,7 +69,7 @@ class PatternSpec(Spec):
 
 
 def _lists(files: Any) -> Any:
-    """Return the entries of modules as lists of names."""
+    """Return `files` with a list of names for each module."""
     return [[one] if isinstance(one, str) else one for one in files] if isinstance(files, list) else files
 
 

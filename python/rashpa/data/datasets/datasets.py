@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets: made by a simulator, read from recorded files, or from a folder; with the calibration that belongs to them."""
+"""Loads datasets: simulated ones, recorded files or folders, with their calibration."""
 
 import logging
 import os
@@ -47,7 +47,7 @@ KINDS = ("dark", "blank", "hit")
 
 @dataclass(frozen=True)
 class LoadedDataset:
-    """Holds frames in memory, and their facts. `calibration` has one entry a module, or none. `kinds`: of each frame, "" when not known."""
+    """Holds frames in memory, and their facts. `calibration`: one entry for each module, or empty. `kinds`: the kind of each frame, "" when unknown."""
 
     dataset: _native.Dataset
     source: str
@@ -71,9 +71,9 @@ def dataset_from_spec(
     folders: tuple[Path, ...] = (),
     calibration: CalibrationSpec | None = None,
 ) -> LoadedDataset:
-    """Make or load the dataset of a [dataset] section; relative paths count from `base`. `making`: shows its progress to another thread. `folders`: the
-    folders to which an HDF5 file may lead; by default as the section says. `calibration`: in place of the dataset's own; a mapping may have it as
-    "calibration". Raise ConfigError, FileError or ResourceError."""
+    """Make or load the dataset that `spec` describes; relative paths start at `base`. `making`: reports the progress to another thread. `folders`:
+    the folders to which links of an HDF5 file may lead, by default those in `spec`. `calibration`: replaces the dataset's own; a mapping may have it
+    under the key "calibration". Raise ConfigError, FileError or ResourceError."""
     checked, calibration = _checked(spec, base, calibration)
     loaded = _loaded(checked, making, folders)
     if calibration is None:
@@ -106,7 +106,8 @@ def _loaded(spec: AnyDatasetSpec, making: _native.Making | None, folders: tuple[
 
 
 def glance_at_dataset(spec: AnyDatasetSpec, base: Path, folders: tuple[Path, ...] = ()) -> _native.Dataset | None:
-    """Load the part of a dataset that shows in a moment whether it can be played, and raise errors as `dataset_from_spec` does. It loads small files whole, nothing of large ones, and one frame of all other kinds. Return None when nothing was loaded."""
+    """Load a part of a dataset that shows quickly whether it can be played, and raise errors as `dataset_from_spec` does. Small files are loaded
+    whole, large ones not at all, and of other kinds one frame. Return None when nothing was loaded."""
     spec = spec.resolved(base)
     if isinstance(spec, FilesSpec):
         named = [Path(name) for names in spec.files for name in names]
@@ -125,8 +126,8 @@ def calibration_from_spec(
     calibration: CalibrationSpec | None = None,
     modules: int | None = None,
 ) -> list[Calibration]:
-    """Return the calibration of every module, without making or reading frames, for the receiver; empty when there is none. `calibration`, `modules`: as for
-    `dataset_from_spec` and `load_calibration`."""
+    """Return the calibration of every module for a receiver, without making or reading frames; empty when there is none. `calibration`, `modules`: as
+    for `dataset_from_spec` and `load_calibration`."""
     checked, calibration = _checked(spec, base, calibration)
     if calibration is not None:
         if modules is None and isinstance(checked, FilesSpec):
@@ -140,7 +141,7 @@ def calibration_from_spec(
 
 
 def load_dataset(path: Path) -> LoadedDataset:
-    """Load a dataset folder, or frames that say their own shape (.npy, .npy.zst, images): a file, a folder of files, or a pattern of names."""
+    """Load a dataset folder, or files of frames with a known shape (.npy, .npy.zst, images): a file, a folder of files, or a pattern of names."""
     if is_folder(path) and (path / DESCRIPTION).exists():
         return load_directory(path)
     spec = FilesSpec(kind="files", files=[[str(path)]]).resolved(Path())
@@ -152,7 +153,7 @@ def load_dataset(path: Path) -> LoadedDataset:
 
 
 def load_directory(folder: Path, making: _native.Making | None = None) -> LoadedDataset:
-    """Load a folder as schema/dataset.md describes it; verify the files' checksums."""
+    """Load a folder as schema/dataset.md describes it; check the files against their checksums."""
     description = read_description(folder)
     description.verify()
     files = [[str(folder / name)] for name in description.frame_files]
@@ -180,7 +181,7 @@ def load_directory(folder: Path, making: _native.Making | None = None) -> Loaded
 
 
 def unwatched(_doing: str, _share: Callable[[], float]) -> None:
-    """Ignore the step."""
+    """Ignore the progress of a step."""
 
 
 def make_folder(
@@ -190,7 +191,8 @@ def make_folder(
     is_at: Callable[[float], object] = float,
     calibration: CalibrationSpec | None = None,
 ) -> None:
-    """Make the dataset and write it into `folder`, which must be new or empty. `begin` is called at each step, with a function that returns its share; `is_at` is called with the share. An exception of theirs ends it."""
+    """Make the dataset and write it into `folder`, which must be new or empty. `begin` is called at each step with a function that returns its
+    finished share; `is_at` is called with the written share. An exception of either stops the work."""
     be_new(folder)
     making = _native.Making()
     begin("making frames", lambda: making.share)
@@ -200,7 +202,8 @@ def make_folder(
 
 
 def save_dataset(loaded: LoadedDataset, folder: Path, is_at: Callable[[float], object] = float) -> Path:
-    """Write frames and calibration as schema/dataset.md describes; `folder` must be new or empty. Return it. `is_at` is called with the written share."""
+    """Write frames and calibration as schema/dataset.md describes into `folder`, which must be new or empty; return it. `is_at` is called with the
+    written share."""
     data = loaded.dataset
     parameters = {key: value for key, value in loaded.parameters.items() if key != "kind"}
     description = Description(
@@ -225,7 +228,7 @@ def save_dataset(loaded: LoadedDataset, folder: Path, is_at: Callable[[float], o
 def _checked(
     spec: Mapping[str, Any] | AnyDatasetSpec, base: Path, calibration: CalibrationSpec | None
 ) -> tuple[AnyDatasetSpec, CalibrationSpec | None]:
-    """Return the specification with paths from `base`. Raise ConfigError."""
+    """Return specification and calibration with all paths resolved from `base`. Raise ConfigError."""
     if isinstance(spec, Mapping):
         own = {key: value for key, value in spec.items() if key != "calibration"}
         try:
@@ -322,7 +325,7 @@ def _files(spec: FilesSpec, making: _native.Making | None = None) -> LoadedDatas
 
 
 def _dark_flags(dark_frames: list[int]) -> NDArray[np.uint32]:
-    """Return flags up to the last dark frame: the frames after it have none."""
+    """Return the flags of the frames up to the last dark frame; later frames have no flags."""
     flags = np.zeros(max(dark_frames) + 1, np.uint32)
     flags[dark_frames] = DARK
     return flags

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pedestals of a JUNGFRAU module from dark frames of one forced gain: robust means, their RMS, and the pixels to mask."""
+"""Computes pedestals of a JUNGFRAU module from dark frames of one forced gain: robust means, their RMS, and the pixels to mask."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ _MAD = 1.4826
 
 
 class PedestalError(RashpaError):
-    """Reports frames that make no pedestal; the text says why."""
+    """Reports frames from which no pedestal can be computed; the text gives the reason."""
 
 
 @dataclass(frozen=True)
 class PedestalMap:
-    """Holds the map of one gain: ADU, NaN where there is none; bad: NXmx pixel_mask bits."""
+    """Holds the pedestal map of one gain in ADU, NaN where there is none. `bad`: NXmx pixel_mask bits."""
 
     pedestal: NDArray[np.float32]
     rms: NDArray[np.float32]
@@ -44,10 +44,10 @@ def pedestal_of(
     least: int = LEAST_FRAMES,
     is_at: Callable[[float], object] = float,
 ) -> PedestalMap:
-    """Compute the pedestal from `words` [frame][row][column] of a module in gain 0, 1 or 2; `what` names them in messages. Each pixel gets mean and standard
-    deviation of its values within 6 robust σ (1.4826 · median absolute deviation) of their median. Words of another gain are left out. A pixel without
-    values in half of the frames has none. `is_at` is called with the share of finished rows. Raise PedestalError when there are too few frames, or most are of
-    another gain."""
+    """Compute the pedestal from `words` [frame][row][column] of a module in gain 0, 1 or 2; `what` names the frames in messages. Each pixel gets mean
+    and standard deviation of its values within 6 robust σ (1.4826 · median absolute deviation) of their median. Words of another gain are left out. A
+    pixel with values in less than half of the frames has no pedestal. `is_at` is called with the share of finished rows. Raise PedestalError when
+    there are too few frames, or when most are of another gain."""
     frames, height, width = words.shape
     if frames < least:
         raise PedestalError(f"{what}: {frames} frames; at least {least} are needed, {least - frames} are lacking")
@@ -94,7 +94,7 @@ def _blocks(height: int) -> Iterator[slice]:
 
 
 def _robust(values: NDArray[np.float32]) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]], int]:
-    """Return mean and standard deviation along the frames without NaN and outliers, and the number of outliers."""
+    """Return mean and standard deviation over the frames, without NaN and outliers, and the number of outliers."""
     count = np.isfinite(values).sum(axis=0)
     order = np.sort(values, axis=0)  # NaN last
     middle = _median_of_sorted(order, count)

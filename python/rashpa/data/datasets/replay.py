@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stored run as a dataset: its images cut into modules, and the times at which they were taken."""
+"""Loads a stored run as a dataset: its images cut into modules, and the times at which they were taken."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COMPLETE = COMPLETENESS.index("complete")
 
 @dataclass(frozen=True)
 class Times:
-    """Holds the times when frames are due, from the first one on; `period_ns`: when the first comes again."""
+    """Holds the times at which frames are due, in ns after the first. `period_ns`: the time after which the first frame is due again."""
 
     due_ns: NDArray[np.int64]
     period_ns: int
@@ -37,7 +37,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Replay:
-    """Holds a replayed dataset. `said`: a summary in words. `books`: of the stored images up to the last one that is played."""
+    """Holds a replayed dataset. `said`: a summary as text. `books`: counts of the stored images up to the last one that is played."""
 
     dataset: _native.Dataset
     times: Times | None
@@ -56,15 +56,15 @@ class _Module:
     way: Orientation
 
     def cut(self, images: NDArray[np.generic]) -> NDArray[np.generic]:
-        """Return the module's pixels as it was read."""
+        """Return the module's part of the images, in readout order."""
         width, height = self.way.sides(self.width, self.height)
         part = images[:, self.y : self.y + height, self.x : self.x + width]
         return np.ascontiguousarray(self.way.turned_back(part))
 
 
 def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
-    """Load stored images in their order. Vetoed, lost and absent images leave no gap, except in the times. `folders`: the folders to which the file may
-    lead; by default its own and those of `follow`. Raise FileError or ConfigError."""
+    """Load stored images in their order. Vetoed, lost and absent images leave gaps only in the times. `folders`: the folders to which links of the
+    file may lead, by default its own and those of `follow`. Raise FileError or ConfigError."""
     path = Path(spec.path)
     with _reading():
         reading = Reading(folders, tuple(map(Path, spec.follow)), spec.allow_missing)
@@ -89,7 +89,7 @@ def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
 
 
 def _books(path: Path, stored: Stored, there: NDArray[np.int64], *, limited: bool) -> DataBooks:
-    """Return the books; with `limited`, images behind the last one do not count."""
+    """Return the books; with `limited`, images after the last played one do not count."""
     due = int(there[-1]) + 1 if limited else stored.frames
     gone = due - int(there.size)
     return DataBooks(due, int(there.size), gone, 0, (f"{path}: {stored.absent.said}",) if gone else ())
@@ -104,14 +104,14 @@ def _reading() -> Iterator[None]:
 
 
 def _with_mask(spec: StoredSpec, stored: Stored, reading: Reading) -> Stored:
-    """Return the images with the mask of the file, where it is asked for and there is one."""
+    """Return the images with the file's mask applied, if `spec` asks for it and the file has one."""
     path = Path(spec.path)
     mask = read_source_facts(path, stored.shape, reading).mask if spec.bad_pixels == "masked" else None
     return stored if mask is None else MaskedStored(stored, mask)
 
 
 def _check_masked(spec: StoredSpec, stored: Stored) -> None:
-    """Check the masking against the run file, from which a receiver takes it."""
+    """Check the file's masking against the run file, which tells a receiver the masking. Raise ConfigError when they differ."""
     if stored.stated.masked != spec.masked and np.dtype(stored.pixel).kind == "i":
         what = "all but the least value are measurements" if stored.stated.masked == "minimum" else "none is below zero"
         raise _native.ConfigError(
@@ -139,7 +139,7 @@ def _modules(spec: StoredSpec, shape: tuple[int, int]) -> list[_Module]:
 
 @dataclass
 class _Facts:
-    """Holds facts of the images that are played, where the file has them."""
+    """Holds the facts of the images that are played, None for facts that the file lacks."""
 
     frame_number: NDArray[np.uint64] | None
     timestamp_ns: NDArray[np.uint64] | None
@@ -147,7 +147,7 @@ class _Facts:
 
 
 def _fill(dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module], there: NDArray[np.int64]) -> _Facts:
-    """Fill the dataset with the images `there` of the file, one after the other."""
+    """Fill the dataset with the images `there` of the file, in order."""
     image_bytes = stored.shape[0] * stored.shape[1] * np.dtype(stored.pixel).itemsize
     step = max(1, _PIECE_BYTES // image_bytes)
     pieces: list[Piece] = []
@@ -169,7 +169,7 @@ def _fill(dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module]
 
 
 def _reads(there: NDArray[np.int64], most: int) -> Iterator[tuple[int, int, int]]:
-    """Yield frame of the dataset, image of the file, and how many follow one another in both: at most `most`."""
+    """Yield runs of consecutive images: first frame in the dataset, first image in the file, and the number of images, at most `most`."""
     breaks = np.flatnonzero(np.diff(there) != 1) + 1
     for first, end in pairwise([0, *breaks.tolist(), there.size]):
         for at in range(first, end, most):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of all tables, in run files and telegrams, that describe files for a node."""
+"""Defines the base of all tables, in run files and telegrams, that describe files for a node."""
 
 from pathlib import Path
 from typing import Annotated, Self
@@ -14,10 +14,10 @@ FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00
 
 
 class Spec(BaseModel):
-    """Declares a table: keys that are not in the schema are errors, and so are values of another type."""
+    """Declares a table: unknown keys and values of a wrong type are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     def resolved(self, base: Path) -> Self:  # noqa: ARG002 (a kind without files has nothing to resolve)
-        """Return the same with every relative path taken from the folder `base`."""
+        """Return the same table with every relative path resolved from the folder `base`."""
         return self

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws an image with its axes and its colour bar as a PNG of few colours, by arrays: a report's pictures take a tenth of the time that Matplotlib needs."""
+"""Draws an image with axes and colour bar into a PNG of few colours, using arrays. For a report's pictures this takes a tenth of the time that
+Matplotlib needs."""
 
 import functools
 import io
@@ -47,14 +48,14 @@ _Canvas = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values to colours: from `low` to `high`, which is greater."""
+    """Maps values to colours: `low` to the first colour, `high`, which is greater, to the last one."""
 
     low: float
     high: float
     linear: bool
 
     def shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return 0 for `low`, 1 for `high`, NaN where there is no value."""
+        """Return the position of each value on the scale: 0 for `low`, 1 for `high`, NaN where there is no value."""
         if self.linear:
             return (values - self.low) / (self.high - self.low)
         # a lower value has no colour of its own, and a pixel without counts has a value
@@ -62,7 +63,7 @@ class Scale:
         return np.log(above / self.low) / math.log(self.high / self.low)
 
     def ticks(self, most: int) -> list[float]:
-        """Return at most `most` values that are easily read."""
+        """Return at most `most` round values on the scale."""
         if self.linear:
             return _even_ticks(self.low, self.high, most)
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
@@ -76,7 +77,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Frame:
-    """Describes the place of the image in its picture. `zoom`: pixels of the picture for a value; `step`: pixels of the detector for a value."""
+    """Describes the place of the image in the picture. `zoom`: pixels of the picture for each value; `step`: pixels of the detector for each value."""
 
     left: int
     top: int
@@ -86,16 +87,16 @@ class Frame:
     step: int
 
     def x(self, column: float) -> int:
-        """Return the picture's column of a detector's."""
+        """Return the picture's column that shows a column of the detector."""
         return self.left + _within(column * self.zoom / self.step, self.width)
 
     def y(self, row: float) -> int:
-        """Return the row of the picture that shows a row of the detector."""
+        """Return the picture's row that shows a row of the detector."""
         return self.top + _within(row * self.zoom / self.step, self.height)
 
 
 class DrawnPicture:
-    """Draws a picture: [row][column] of `values`, each of which stands for `step` × `step` pixels of a detector."""
+    """Draws a picture of `values` [row][column]; each value is for `step` × `step` pixels of a detector."""
 
     def __init__(self, values: NDArray[np.float64], step: int, scale: Scale, unit: str) -> None:
         rows, columns = values.shape
@@ -111,7 +112,7 @@ class DrawnPicture:
         self._bar(scale, unit)
 
     def lost(self, x: float, y: float, width: float, height: float) -> None:
-        """Draw a frame and hatching for a rectangle of the detector; add a pointer to it, because a line is thin."""
+        """Draw a hatched frame around a rectangle of the detector, and a pointer to it, because a single line is hard to see."""
         frame = self.frame
         left, right = frame.x(x), max(frame.x(x + width), frame.x(x) + 1)
         top, bottom = frame.y(y), max(frame.y(y + height), frame.y(y) + 1)
@@ -131,7 +132,8 @@ class DrawnPicture:
             _outline(self._canvas, column - size, row - size, column + size + 1, row + size + 1, PEAK)
 
     def ring(self, x: float, y: float, radius: float, name: str) -> None:
-        """Draw a circle around a place of the detector, dashed, as far as it lies in the image, and its name where it leaves it or at its top."""
+        """Draw a dashed circle around a point of the detector, as far as it lies in the image. Write its name where it leaves the image, or at its
+        top."""
         frame = self.frame
         turns = np.linspace(0.0, 2.0 * math.pi, max(8, int(8 * radius * frame.zoom / frame.step)), endpoint=False)
         across = np.round((x + radius * np.cos(turns)) * frame.zoom / frame.step).astype(np.int64)
@@ -144,7 +146,7 @@ class DrawnPicture:
             self._write(name, frame.left + int(across[top]), frame.top + int(down[top]) + 2, across=0.5)
 
     def png(self) -> bytes:
-        """Return the picture as a file."""
+        """Return the picture as the bytes of a PNG file."""
         drawn = Image.fromarray(self._canvas).convert("P")
         drawn.putpalette(_PALETTE)
         out = io.BytesIO()
@@ -197,7 +199,7 @@ class DrawnPicture:
         )
 
     def _write(self, text: str, x: int, y: int, *, across: float = 0.0, down: float = 0.0, turned: bool = False) -> int:
-        """Write a text; `across` and `down`: the share of it that lies before x and y. Return its width."""
+        """Write a text at x and y and return its width. `across`, `down`: the share of the text that lies left of x, and above y."""
         ink = _ink_of(text)
         ink = np.rot90(ink) if turned else ink
         height, width = (int(side) for side in ink.shape)
@@ -210,7 +212,7 @@ class DrawnPicture:
 
 @functools.lru_cache(maxsize=256)
 def _ink_of(text: str) -> _Canvas:
-    """Return how black each pixel of a text is, in levels of grey."""
+    """Return the blackness of each pixel of a text, in grey levels."""
     font = ImageFont.load_default(_FONT)
     left, top, right, bottom = (round(side) for side in font.getbbox(text))
     image = Image.new("L", (right - left + 1, bottom - top + 1))
@@ -219,7 +221,7 @@ def _ink_of(text: str) -> _Canvas:
 
 
 def _colours_of(shares: NDArray[np.float64]) -> _Canvas:
-    """Return places in the palette for shares between the ends of a scale."""
+    """Return indices into the palette for positions from 0 to 1 on a scale."""
     known = np.clip(np.nan_to_num(shares, nan=0.0), -1, 2)
     colours = np.clip(known * _OF_MAP, 0, _OF_MAP - 1).astype(np.uint8)
     colours[known > 1] = _WHITE
@@ -229,17 +231,17 @@ def _colours_of(shares: NDArray[np.float64]) -> _Canvas:
 
 
 def _within(place: float, most: int) -> int:
-    """Return the nearest place inside an image of this size, since nodes may send any place."""
+    """Return the nearest position inside an image of this size, since a node may send any position."""
     return round(min(max(place, 0.0), float(most))) if math.isfinite(place) else 0
 
 
 def _ticks_of(pixels: int, size: int) -> list[float]:
-    """Return the ticks of an axis with a number of the detector's pixels and a length in the picture."""
+    """Return the ticks of an axis over `pixels` pixels of the detector that is `size` pixels long in the picture."""
     return _even_ticks(0, pixels, size // _APART) if size >= _APART else [0.0]
 
 
 def _even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` multiples of 1, 2 or 5 times a power of ten, and one at least where there is one."""
+    """Return at most `most` multiples of 1, 2 or 5 times a power of ten between `low` and `high`, and at least one if there is one."""
     least = (high - low) / most
     power = 10.0 ** math.floor(math.log10(least))
     step = next(part * power for part in (1, 2, 5, 10) if part * power >= least)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of images for display, with any program that draws."""
+"""Prepares values of images for display, for any drawing program."""
 
 from typing import Any
 
@@ -13,7 +13,8 @@ MASKED_COLOUR = "#5c6670"
 
 
 def brightest_image(run: Run | JoinedRun) -> int:
-    """Return the index of the stored image with the most bright pixels, or with the highest of the pipeline's last counts; the newest where none were counted."""
+    """Return the index of the stored image with the most bright pixels, or the highest of the pipeline's last counts. Without such counts, return the
+    newest image."""
     stored = run.tables.stored_index
     if run.hit_column is not None:
         bright = np.zeros(len(run), dtype=np.float64)
@@ -23,12 +24,12 @@ def brightest_image(run: Run | JoinedRun) -> int:
 
 
 def unit_of(kind: str, arriving: bool = False) -> str:
-    """Return the unit of pixels of this kind of type: unsigned ones are the detector's own counts."""
+    """Return the unit of pixels. `kind`: the kind of their type, in NumPy's letters; unsigned pixels are the detector's own counts."""
     return "counts as they arrived" if arriving else {"i": "photons", "f": "keV", "u": "counts"}[kind]
 
 
 def blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
-    """Return [row][column][step · step] blocks; the edges are filled up."""
+    """Return the values in blocks, [row][column][step · step]; incomplete blocks at the edges are filled with `fill`."""
     rows, columns = (-(-n // step) for n in values.shape)
     padded = np.full((rows * step, columns * step), fill, dtype=values.dtype)
     padded[: values.shape[0], : values.shape[1]] = values
@@ -36,7 +37,7 @@ def blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
 
 
 def largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Return the largest value of blocks of `step` × `step` values; NaN where none has one."""
+    """Return the largest value of each block of `step` × `step` values, NaN for a block without values."""
     if step == 1:
         return values
     largest = np.max(np.nan_to_num(blocks(values, step, np.nan), nan=-np.inf, posinf=np.inf), axis=2)
@@ -45,7 +46,7 @@ def largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.floa
 
 
 def bounds_of(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the ends of logarithmic colours: from about the smallest positive value to the largest but for a few."""
+    """Return the limits of a logarithmic colour scale: about the smallest positive value, and the largest value except for a few outliers."""
     positive = values[np.isfinite(values) & (values > 0)]
     if positive.size == 0:
         return 0.5, 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A view of an image as a node answers it, for viewers."""
+"""Decodes a node's view of an image, for viewers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from rashpa.data.figures.view_bytes import view_of_bytes
 
 @dataclass(frozen=True)
 class ImageView:
-    """Holds a view of an image. `vetoed`: the reason, where it was vetoed; `arriving`: as the detector has sent it, before the pipeline. `kind`: of the
-    pixels' type, in NumPy's letters. `values`: NaN where a pixel has none; `corners`: first column and row, those behind the last, pixels of a value's
-    side; `lost`: rectangles; `curves`: by profile its axis' name, the axis and the curve."""
+    """Holds a view of an image. `vetoed`: the reason of a veto; `arriving`: True for the detector's pixels, before the pipeline. `kind`: the pixels'
+    type, in NumPy's letters. `values`: NaN where a pixel has none; `corners`: first column and row, end column and row, and the pixels along the side
+    of a value. `lost`: rectangles of lost lines; `curves`: for each profile, its axis' name, the axis and the curve."""
 
     index: int
     frame: int

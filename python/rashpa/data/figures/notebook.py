@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The display of runs and images in a Jupyter notebook."""
+"""Displays runs and images in a Jupyter notebook."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _FIGURE = (
 
 
 def image_html(pixels: NDArray[Any], text: str) -> str:
-    """Return [row][column] in colours, with its description."""
+    """Return HTML with the pixels [row][column] in colours, and a description."""
     return _figure(picture.reduced(pixels.astype(np.float64), _SIDE, unit_of(pixels.dtype.kind)), text)
 
 
 def run_html(run: Run) -> str:
-    """Return a stored run: its books, and the image with the highest count of the pipeline."""
+    """Return a stored run as HTML: its books, and the image with the highest count of the pipeline."""
     shown = picture.brightest(run, _SIDE)
     rows, columns = run.shape
     title = f"{run.path.name}: {len(run):,} images of {columns} × {rows} {run.dtype.name}"
@@ -45,7 +45,7 @@ def run_html(run: Run) -> str:
 
 
 def books_html(title: str, columns: Mapping[str, Mapping[str, int]], lines: Iterable[str] = ()) -> str:
-    """Return the books of images, a column each, and further lines."""
+    """Return the books of images as an HTML table, one column for each entry of `columns`, and further lines."""
     names = list(next(iter(columns.values()), {}))
     return _template(_BOOKS).render(title=title, columns=columns, names=names, lines=[line for line in lines if line])
 
@@ -56,7 +56,7 @@ def _figure(drawn: picture.Picture, text: str) -> str:
 
 @cache
 def _template(text: str) -> Template:
-    """Return a template that escapes every text. Jinja2 is imported where a notebook asks for HTML, and nowhere else."""
+    """Return a template that escapes every text. Jinja2 is imported only when a notebook asks for HTML."""
     from jinja2 import Environment, StrictUndefined
 
     return Environment(autoescape=True, undefined=StrictUndefined).from_string(text)

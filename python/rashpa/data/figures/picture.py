@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of a run as small PNGs for its report: few colours, no larger than they are shown."""
+"""Draws images of a run as small PNGs for its report, with few colours and at the size of their display."""
 
 import time
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ _LINEAR = (1.0, 99.8)  # percentiles
 
 @dataclass(frozen=True)
 class Picture:
-    """Holds a picture. `values`: the largest of each block of `step` × `step` pixels, NaN where no pixel has one; `lost`: x, y, width, height of lines that
-    did not arrive; `peaks`: x, y of each; `rings`: x, y, radius in pixels of the detector, and name of each."""
+    """Holds a picture. `values`: the largest of each block of `step` × `step` pixels, NaN where no pixel has a value; `lost`: x, y, width and height
+    of lost lines; `peaks`: x, y of each peak; `rings`: x, y, radius in pixels of the detector, and name of each ring."""
 
     values: NDArray[np.float64]
     step: int
@@ -30,7 +30,7 @@ class Picture:
     rings: tuple[tuple[float, float, float, str], ...] = ()
 
     def png(self) -> bytes:
-        """Return a PNG for people: logarithmic colours unless `linear`, pixels without a value grey, lost lines framed and hatched."""
+        """Return the picture as PNG: logarithmic colours unless `linear`, grey for pixels without a value, frames with hatching for lost lines."""
         drawn = DrawnPicture(self.values, self.step, self._scale(), self.unit)
         for x, y, width, height in self.lost.tolist():
             drawn.lost(x, y, width, height)
@@ -50,14 +50,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class StoredPicture:
-    """Holds a picture of a file, and its description in words."""
+    """Holds a picture of a stored run, and its description."""
 
     picture: Picture
     text: str
 
 
 def brightest(run: Run, side: int) -> StoredPicture | None:
-    """Return the stored image with the highest count of the pipeline, in `side` values at most; None when none is stored."""
+    """Return the stored image with the highest count of the pipeline, reduced to at most `side` values along a side; None when none is stored."""
     if len(run) == 0:
         return None
     index = brightest_image(run)
@@ -76,7 +76,7 @@ def brightest(run: Run, side: int) -> StoredPicture | None:
 
 
 def _peaks_of(run: Run, index: int) -> NDArray[np.float32] | None:
-    """Return x and y of the peaks that the pipeline has found in a stored image, None when it had no peak finder."""
+    """Return x and y of the peaks that the pipeline has found in a stored image, None without a peak finder."""
     try:
         found = run.peaks[index]
     except KeyError:
@@ -85,7 +85,7 @@ def _peaks_of(run: Run, index: int) -> NDArray[np.float32] | None:
 
 
 def summed(run: Run, side: int, patience_s: float) -> StoredPicture | None:
-    """Return a kernel's accumulation, or else the sum of stored images, spread over the run, that can be read in this time."""
+    """Return a kernel's accumulated image, or else the sum of stored images, spread over the run, that can be read within `patience_s` seconds."""
     for name, facts in run.accumulation_facts.items():
         quantity = next((known for known in ("sum", "mean") if known in facts.quantities), None)
         if quantity is None or not facts.windows or len(facts.shape) != 2:
@@ -112,20 +112,21 @@ def summed(run: Run, side: int, patience_s: float) -> StoredPicture | None:
 
 
 def spread(count: int) -> list[int]:
-    """Return 0 … count - 1 in an order whose every beginning is spread over all."""
+    """Return 0 … count - 1 in an order in which any first part is spread evenly over the range."""
     bits = max(1, (count - 1).bit_length())
     turned = (int(f"{number:0{bits}b}"[::-1], 2) for number in range(1 << bits))
     return [number for number in turned if number < count]
 
 
 def reduced(values: NDArray[np.float64], side: int, unit: str, lost: NDArray[np.float64] | None = None) -> Picture:
-    """Return a picture of [row][column], NaN where there is no value, in `side` values at most; `lost`: rectangles."""
+    """Return a picture of `values` [row][column], reduced to at most `side` values along a side; NaN where there is no value. `lost`: rectangles of
+    lost lines."""
     step = -(-max(values.shape) // side)
     return Picture(largest_of_blocks(values, step), step, unit, np.zeros((0, 4)) if lost is None else lost)
 
 
 def _rectangles(lost: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return runs of rows that have lost the same columns from the first to the last."""
+    """Return one rectangle for each group of adjacent rows that have lost the same columns."""
     found: list[list[int]] = []
     for row in np.flatnonzero(lost.any(axis=1)).tolist():
         columns = np.flatnonzero(lost[row])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a stored run as PNG: one image, and the hit curve."""
+"""Draws pictures of a stored run as PNG: one image, or the hit curve."""
 
 import io
 from pathlib import Path
@@ -35,14 +35,14 @@ _OUTCOMES = {
 
 
 def _further_vetoes(outcomes: NDArray[Any]) -> dict[str, str]:
-    """Return colours for the reasons that only some pipelines have."""
+    """Return a colour for each veto reason that only some pipelines have."""
     shades = ("#8c6d31", "#637939", "#7b4173", "#3182bd")
     further = sorted(str(name) for name in np.unique(outcomes) if name.startswith("vetoed: ") and name not in _OUTCOMES)
     return {name: shades[number % len(shades)] for number, name in enumerate(further)}
 
 
 def draw_image(run: Run | JoinedRun, index: int, path: Path) -> None:
-    """Draw stored image `index` in logarithmic colours; masked pixels are grey, lost ones red. Every spot survives the scaling."""
+    """Draw stored image `index` in logarithmic colours, with masked pixels grey and lost ones red. Reducing the image keeps every bright spot."""
     row = run.row_of(index)
     pixels = run.image(index)
     lost = run.lost_mask(row)
@@ -82,7 +82,8 @@ def draw_image(run: Run | JoinedRun, index: int, path: Path) -> None:
 
 
 def draw_hits(run: Run | JoinedRun, path: Path) -> None:
-    """Draw bright pixels (or the pipeline's last counts) against frame number, coloured by the fate of each image; missing ones are marked on the axis."""
+    """Draw bright pixels (or the pipeline's last counts) over the frame number, coloured by the fate of each image; missing images are marked on the
+    axis."""
     tables = run.tables
     figure = Figure(figsize=(11, 5), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
@@ -127,7 +128,7 @@ def draw_hits(run: Run | JoinedRun, path: Path) -> None:
 
 
 def _masked(pixels: NDArray[Any], mask: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Return the pixels without a valid value: by the detector's mask, or by the fill value of their type."""
+    """Return True for pixels without a valid value, by the detector's mask or by the fill value of their type."""
     kind = pixels.dtype.kind
     fill = (
         np.isnan(pixels)
@@ -142,12 +143,12 @@ def _majority(flags: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
 
 
 def colours() -> Any:
-    """Return the colours of images."""
+    """Return the colour map of images."""
     return colormaps["inferno"].with_extremes(under="black", over="white", bad="black")
 
 
 def _outcomes(run: Run | JoinedRun) -> NDArray[np.str_]:
-    """Return the key into _OUTCOMES of each image."""
+    """Return, for each image, its key in _OUTCOMES."""
     reasons = np.array([f"vetoed: {name.replace('_', ' ')}" for name in run.veto_reasons])
     names = np.array(DECISIONS)[np.minimum(run.tables.decision, len(DECISIONS) - 1)]
     known = reasons[np.minimum(run.tables.veto_reason, len(reasons) - 1)]

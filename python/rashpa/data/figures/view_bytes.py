@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A view of an image as it travels from a node to a viewer, also in a browser: facts, and arrays that need no decoding.
+"""Encodes a view of an image for the transfer from a node to a viewer, also in a browser: facts, and arrays that need no decoding.
 
-`RVW1`, four bytes with the length of the next part, JSON in UTF-8, filled up with spaces so that arrays begin at a multiple of 8; then the arrays, each
-filled up to a multiple of 8. `arrays` of the JSON: name, NumPy type, shape and first byte behind the JSON of each. All little-endian.
+The bytes are `RVW1`, the length of the JSON in four bytes, the JSON in UTF-8, and the arrays. JSON and arrays are padded to a multiple of 8 bytes,
+the JSON with spaces. `arrays` of the JSON has name, NumPy type, shape and first byte, counted from the end of the JSON, of each array. All numbers
+are little-endian.
 """
 
 import json
@@ -27,7 +28,7 @@ _MOST_SIDES = 2
 
 
 def bytes_of_view(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return a view as bytes. `facts`: any JSON object without `arrays`."""
+    """Return a view as bytes. `facts`: any JSON object without the key `arrays`."""
     parts, said, at = [], {}, 0
     for name, array in arrays.items():
         kind = array.dtype.name
@@ -41,7 +42,7 @@ def bytes_of_view(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
 
 
 def view_of_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return facts and arrays, which are read-only. Raise ValueError when the bytes are no view."""
+    """Return the facts and the arrays of a view; the arrays are read-only. Raise ValueError when the bytes are no view."""
     if len(content) < _HEAD or not content.startswith(MAGIC):
         raise ValueError("it does not begin as a view")
     body = _HEAD + struct.unpack_from("<I", content, 4)[0]

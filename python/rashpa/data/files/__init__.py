@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens files of others safely, and reads arrays from them."""
+"""Opens foreign files safely, and reads arrays from them."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An array made from a file, for maps and masks. One rule for every kind of file: exactly one array of it fits, or it is named, or it is an error that
-lists what is there.
+"""Reads one array, such as a map or a mask, from a file of any kind. The array must be named, or be the only one that fits; otherwise an error lists
+the arrays of the file.
 
-`.npy`, headerless numbers, `.zst` of these, `ARCHIVE.npz` or `ARCHIVE.npz:KEY`, HDF5 or `FILE.h5:/PATH`, an image file or `FILE#FRAME`.
+References: `.npy`, headerless numbers, `.zst` of these, `ARCHIVE.npz` or `ARCHIVE.npz:KEY`, HDF5 or `FILE.h5:/PATH`, an image file or `FILE#FRAME`.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _MOST_NAMED = 12  # of a file's arrays
 
 
 def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array of `shape` as the file has it; headerless bytes are `dtype`. Raise OSError, or ValueError that begins with the reference."""
+    """Return the array of `shape` with the file's type; headerless bytes are `dtype`. Raise OSError, or ValueError that begins with the reference."""
     name = array_name(reference)
     if not is_plain(name.file):
         from rashpa.data.files.images import (
@@ -39,19 +39,19 @@ def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]
 
 
 def sides(shape: tuple[int, ...]) -> str:
-    """Return a shape as people say it: width × height."""
+    """Return a shape as text for people: width × height."""
     return " × ".join(str(side) for side in reversed(shape))
 
 
 def some_of(said: Sequence[str]) -> str:
-    """Join the first of them, and add how many more there are."""
+    """Join the first few texts, and append the number of further ones."""
     more = len(said) - _MOST_NAMED
     return ", ".join(said[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def cast_exactly(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the same numbers as another type, in the byte order of this machine. Floats may be rounded to floats; any other change of a value raises
-    ValueError, which names the first one."""
+    """Return the same numbers as another type, in the byte order of this machine. Floats may be rounded to floats. Raise ValueError for any other
+    change of a value; it names the first such value."""
     target = dtype.newbyteorder("=")
     with np.errstate(over="ignore", invalid="ignore"):
         made = np.ascontiguousarray(array, target)
@@ -67,6 +67,6 @@ def cast_exactly(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _differs(array: NDArray[Any], made: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where the cast and its way back do not give the same number. The way back alone would take −1 for 2^64 − 1."""
+    """Return True where the cast value and the original differ. Casting back alone does not suffice: it would accept −1 for 2^64 − 1."""
     wrong = np.asarray(made.astype(array.dtype) != array)
     return wrong if array.dtype.kind == "b" else np.asarray(wrong | ((array < 0) != (made < 0)))

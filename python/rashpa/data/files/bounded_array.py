@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays from files that may come from anywhere: the expected shape bounds reading and unpacking, whatever the file says."""
+"""Reads arrays from foreign files: the expected shape limits reading and decompression, whatever the file states."""
 
 import contextlib
 import io
@@ -25,13 +25,14 @@ _PACKED = ".zst"
 
 
 def is_plain(file: str) -> bool:
-    """Return True when the file is one of NumPy's, or has no header, by its name."""
+    """Return True when the name is that of a NumPy file or of a headerless file."""
     return file.lower().removesuffix(_PACKED).endswith((".npy", ".npz", *HEADERLESS)) or not Path(file).suffix
 
 
 def read_array(name: ArrayName, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array of `shape` in a `.npy` or headerless file, `.zst` of either, or the named array of an `.npz`, or the only one that fits. Headerless
-    bytes are `dtype`; the others may have another type of numbers. Raise the errors of the operating system, zip and zstd, and ValueError for the rest."""
+    """Return the array of `shape` in a `.npy` or headerless file, a `.zst` of either, or an `.npz` (the named array, or the only one that fits).
+    Headerless bytes are `dtype`; other files may have another number type. Raise the errors of the operating system, zip and zstd, and ValueError for
+    other faults."""
     lower = name.file.lower()
     with open_regular(name.file) as file:
         if lower.endswith(".npz"):
@@ -53,7 +54,7 @@ def _read(file: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) ->
 
 
 def _check_size(size: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Raise ValueError for a file of another size; it says so where the file has just as many numbers of another type."""
+    """Raise ValueError for a file of a wrong size. The text says so when the size fits the same number of values of another type."""
     count = math.prod(shape)
     if size == count * dtype.itemsize:
         return
@@ -81,7 +82,7 @@ def _opened(archive: zipfile.ZipFile, key: str, entry: zipfile.ZipInfo) -> IO[by
 
 
 def _only(archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo], shape: tuple[int, ...], file: str) -> str:
-    """Return the key of the only array of numbers of that shape."""
+    """Return the key of the only numeric array of that shape. Raise ValueError when there is none, or several."""
     shapes = {}
     for key, entry in list(entries.items())[:_MOST_ENTRIES]:
         with _opened(archive, key, entry) as member, contextlib.suppress(ValueError):
@@ -115,7 +116,7 @@ def _read_npy(file: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _read_numbers(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...], order: Any) -> NDArray[Any]:
-    """Read exactly the bytes of the array: one more is an error, and further bytes are never unpacked."""
+    """Read exactly the bytes of the array. Raise ValueError when one more byte follows; it is the last one decompressed."""
     data = np.empty(shape, dtype, order)
     bytes_ = data.reshape(-1, order="A").view(np.uint8).data
     at = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CBOR from anywhere: its structure is checked before the library reads it, so that the message's own size bounds the result."""
+"""Decodes foreign CBOR. Its structure is checked before the library reads it, so that the size of the message limits the size of the result."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ _MAGIC = b"\xd9\xd9\xf7"  # tag 55799: CBOR follows
 
 
 class CborError(RashpaError, ValueError):
-    """Reports bytes that are no CBOR, or a kind that is not read here; the text says what and where."""
+    """Reports bytes that are no CBOR, or of a kind that is not read here; the text names fault and place."""
 
 
 def check_cbor(data: bytes | memoryview) -> None:
-    """Raise CborError unless the bytes are one item, with at most MOST_ITEMS items in it, MOST_DEPTH deep, and without tags that could expand."""
+    """Raise CborError unless the bytes are one item, with at most MOST_ITEMS nested items, MOST_DEPTH deep, and without tags that could expand."""
     end = _Walk(memoryview(data)).item_end()
     if end != len(data):
         raise CborError(f"{len(data) - end} bytes behind the end of the item")
 
 
 def item_place(data: memoryview) -> tuple[int, int]:
-    """Return the begin and the end of the first item; of a string of bytes, those of its content. Return all of the bytes when they begin with no item."""
+    """Return begin and end of the first item; for a byte string, those of its content. Return the whole range when the bytes do not begin with an
+    item."""
     walk = _Walk(memoryview(data))
     try:
         end = walk.item_end()
@@ -44,7 +45,7 @@ def item_place(data: memoryview) -> tuple[int, int]:
 
 
 def loads_cbor(data: bytes | memoryview) -> Any:
-    """Decode the bytes; tags that Python has no type for are cbor2.CBORTag. Raise CborError."""
+    """Decode the bytes; tags without a Python type become cbor2.CBORTag. Raise CborError."""
     import cbor2
 
     check_cbor(data)
@@ -57,7 +58,7 @@ def loads_cbor(data: bytes | memoryview) -> Any:
 
 
 class _Walk:
-    """Walks through the heads of all items; strings are passed over."""
+    """Walks through the heads of all items, and skips the content of strings."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -93,7 +94,7 @@ class _Walk:
         return self._data[self._at]
 
     def _head(self) -> int:
-        """Pass one head, and the bytes of a string. Return how many items are inside."""
+        """Read one head, skip the content of a string, and return the number of items inside."""
         self._items += 1
         if self._items > MOST_ITEMS:
             raise CborError(f"more than {MOST_ITEMS} items")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of files: their order where they are numbered, the kind of content by the name, and the array that a name means."""
+"""Interprets names of files: the order of numbered files, the kind of content, and the array that a name selects."""
 
 import difflib
 import fnmatch
@@ -25,7 +25,7 @@ _FRAME_OF_FILE = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
 
 
 def absent(path: Path, endings: Sequence[str]) -> str:
-    """Return words for a file that is not there: files of these endings beside it, those of nearly the same name first."""
+    """Return a text for a missing file. It lists the files beside it with these endings, those with similar names first."""
     try:
         there = sorted(one.name for one in path.parent.iterdir() if one.name.lower().endswith(tuple(endings)))
     except OSError:
@@ -46,23 +46,23 @@ def absent(path: Path, endings: Sequence[str]) -> str:
 
 
 class NumberingError(RashpaError, ValueError):
-    """Reports numbered names that do not follow one another; the text names the missing one."""
+    """Reports a gap in numbered names; the text names the missing file."""
 
 
 def natural(name: Path | str) -> tuple[tuple[str | tuple[int, str], ...], str]:
-    """Return a key for sorting: numbers within a name count as numbers, so that data_2 stands before data_10."""
+    """Return a sort key that orders numbers in a name by value, so that data_2 precedes data_10."""
     parts = _NUMBER.split(str(name))
     return tuple(_digits(part) if place % 2 else part for place, part in enumerate(parts)), str(name)
 
 
 def _digits(part: str) -> tuple[int, str]:
-    """Order whole numbers of any length without making them."""
+    """Return a sort key for digits, which orders numbers of any length without converting them."""
     figures = part.lstrip("0")
     return len(figures), figures
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Sort numbered names by their numbers. Raise NumberingError when a number between two of them is missing, or there twice."""
+    """Sort numbered names by their numbers. Raise NumberingError when a number in between is missing, or occurs twice."""
     found = sorted(names, key=natural)
     series: dict[tuple[str, ...], list[list[str]]] = {}
     for name in found:
@@ -74,7 +74,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def is_file(path: Path) -> bool:
-    """Return True for a regular file; False also for a name that may not be looked at, of which its reader then says why."""
+    """Return True for a regular file. Return False also without the permission to inspect the name; reading it then gives the reason."""
     try:
         return path.is_file()
     except OSError:
@@ -82,7 +82,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Return True for a folder; False also for a name that may not be looked at."""
+    """Return True for a folder. Return False also without the permission to inspect the name."""
     try:
         return path.is_dir()
     except OSError:
@@ -90,14 +90,14 @@ def is_folder(path: Path) -> bool:
 
 
 def is_pattern(name: str) -> bool:
-    """Return True for a name that stands for several files: a pattern, unless there is a file of this very name, or a folder."""
+    """Return True for a pattern or a folder, which name several files. A pattern that is the name of an existing file counts as a file."""
     path = Path(name)
     return is_folder(path) or (any(mark in path.name for mark in "*?[") and not is_file(path))
 
 
 def frame_files(name: str) -> list[str]:
-    """Return the files of frames that a name stands for, in the order of their numbers: itself, the files in a folder that it names, or those that fit a
-    pattern in its last part. Return the name itself where there are none."""
+    """Return the files of frames that a name selects, in the order of their numbers: the file itself, the files in a folder, or those that match a
+    pattern in the last part. Return the name itself when there are none."""
     path = Path(name)
     if not is_pattern(name):
         return [name]
@@ -113,7 +113,7 @@ def frame_files(name: str) -> list[str]:
 
 
 def _check_series(names: Sequence[list[str]]) -> None:
-    """Check names of the same words: those that differ in their last changing number alone follow one another."""
+    """Check that names with the same words have consecutive numbers, where only their last changing number differs. Raise NumberingError."""
     places = range(1, len(names[0]), 2)
     changing = [place for place in places if len({_digits(parts[place]) for parts in names}) > 1]
     if not changing:
@@ -132,7 +132,7 @@ def _check_series(names: Sequence[list[str]]) -> None:
 
 
 def without_packing(name: Path | str) -> str:
-    """Return the name in small letters without the ending of a compressed file."""
+    """Return the name in lower case, without the ending of a compressed file."""
     text = str(name).lower()
     for packed in PACKED:
         if text.endswith(packed):
@@ -141,8 +141,8 @@ def without_packing(name: Path | str) -> str:
 
 
 def raw_format(names: Sequence[str], said: str = "auto") -> str:
-    """Return the storage of recorded frames for the native reader: "auto" where their names say it, in small letters as it takes them. Raise no
-    NumberingError; raise ValueError for names of several kinds, which it would not understand, and for files that are no frames one after the other."""
+    """Return the storage format of recorded frames for the native reader, "auto" when the lower-case names show it. Raise ValueError for names of
+    several kinds, which the reader does not support, and for files that are not frames in sequence. Never raise NumberingError."""
     for name in names if said == "auto" else ():
         if is_hdf5(name):
             raise ValueError(
@@ -166,13 +166,13 @@ def raw_format(names: Sequence[str], said: str = "auto") -> str:
 
 
 def is_hdf5(name: Path | str) -> bool:
-    """Return True when the file is HDF5 by its name."""
+    """Return True when the name is that of an HDF5 file."""
     return str(name).lower().endswith(HDF5)
 
 
 @dataclass(frozen=True)
 class ArrayName:
-    """Names the file of `FILE.h5:/PATH`, `ARCHIVE.npz:KEY` or `FILE#FRAME`, and the array in it; "": the only one that fits."""
+    """Names the file of `FILE.h5:/PATH`, `ARCHIVE.npz:KEY` or `FILE#FRAME`, and the array in it; "" selects the only one that fits."""
 
     file: str
     inner: str = ""
@@ -180,7 +180,7 @@ class ArrayName:
 
 
 def array_name(reference: str) -> ArrayName:
-    """Split a reference into its parts. A file with the whole text as its name is that file."""
+    """Split a reference into file and array. When a file has the whole text as its name, the reference is that file."""
     if os.path.lexists(reference):
         return ArrayName(reference)
     if found := _ARRAY_OF_HDF5.fullmatch(reference) or _ARRAY_OF_NPZ.fullmatch(reference):
@@ -191,7 +191,7 @@ def array_name(reference: str) -> ArrayName:
 
 
 def encoding_trouble(name: Path | str) -> str:
-    """Return why native code cannot take a name, empty when it can."""
+    """Return the reason why native code cannot use a name, empty when it can."""
     try:
         str(name).encode("utf-8")
     except UnicodeEncodeError:
@@ -200,10 +200,10 @@ def encoding_trouble(name: Path | str) -> str:
 
 
 def located(name: str, base: Path) -> str:
-    """Return the path from the folder `base`; `~` is the home of this process's user."""
+    """Return the path relative to the folder `base`; `~` is the home of this process's user."""
     return str(base / expanded(name))
 
 
 def expanded(name: str) -> str:
-    """Return the same with `~` and `~user` at its beginning replaced, where there is such a home."""
+    """Return the name with a leading `~` or `~user` replaced, if there is such a home."""
     return os.path.expanduser(name) if name.startswith("~") else name  # noqa: PTH111 (a name, which is kept as it is written)

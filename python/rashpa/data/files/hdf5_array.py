@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An array of an HDF5 file: the only one that fits, or the named one. An array in other files, or one that was never written, is refused."""
+"""Reads an array of an HDF5 file: the only one that fits, or the named one. It refuses arrays in other files and arrays that were never written."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ _NUMBERS = "fiub"
 
 
 def hdf5_array(path: Path, inner: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array `inner` of the file; "": the only one of `shape`. Raise ValueError that lists the arrays, and how to name one."""
+    """Return the array `inner` of the file; with "", the only array of `shape`. Raise ValueError that lists the arrays and says how to name one."""
     files = Files(folders_of(path))
     try:
         held = files.open(path)
@@ -47,7 +47,7 @@ def _only(file: h5py.File, path: Path, shape: tuple[int, ...]) -> h5py.Dataset:
 
 
 def _arrays(group: h5py.Group) -> Iterator[h5py.Dataset]:
-    """Yield every array of numbers of the file itself, once, whatever the links that lead to it."""
+    """Yield every numeric array of the file itself once, however many links lead to it."""
     found: list[h5py.Dataset] = []
 
     def look(_name: str, item: Any) -> None:
@@ -67,7 +67,7 @@ def _named(arrays: list[h5py.Dataset], path: Path) -> str:
 
 
 def _at(file: h5py.File, path: Path, inner: str, links: int = 0) -> Any:
-    """Return the object at the path, without leaving the file."""
+    """Return the object at the path, following links inside the file only."""
     if links > _MOST_LINKS:
         raise ValueError(f"{inner} is a link to itself; copy the file again")
     place: Any = file

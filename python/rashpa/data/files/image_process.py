@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that reads image files, and arrays of HDF5 files. Arguments: a JSON file with the requests, and a file descriptor that takes the pixels, one
-after the other. The pipe of answers gets a line of JSON a file: its content, or why it cannot be read."""
+"""Reads image files, and arrays of HDF5 files, in a separate process. Its arguments are a JSON file with the requests, and a file descriptor to which
+it writes the pixels in order. For each file it writes a line of JSON to the answer pipe: the content, or the reason why it cannot be read."""
 
 import errno
 import json
@@ -24,7 +24,7 @@ _MOST_NAMED = 10
 
 
 def _read(wanted: dict[str, Any], out: int) -> dict[str, Any]:
-    """Append the requested frames of one file to `out`; report their number, shape and type."""
+    """Append the requested frames of one file to `out`; return their number, shape and type."""
     found: dict[str, Any] = {}
     for number, frame in enumerate(_frames(wanted)):
         if frame.ndim != 2 or (wanted["shape"] is None and frame.dtype.name not in PIXELS):
@@ -55,7 +55,7 @@ def _frames(wanted: dict[str, Any]) -> Iterator[NDArray[Any]]:
 
 
 def _only(frames: list[NDArray[Any]], name: str, number: int | None, shape: tuple[int, ...]) -> list[NDArray[Any]]:
-    """Return the frames that make up the one array of `shape`. Raise ValueError that lists the arrays."""
+    """Return the frames that form the one array of `shape`. Raise ValueError that lists the arrays when none fits, or several."""
     if number is not None:
         if number >= len(frames):
             raise ValueError(f"it has no frame {number}; it has {_listed(frames, name)}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image files of the field (CBF, TIFF, EDF, others through fabio) and arrays of HDF5 files, into memory.
+"""Loads image files of the field (CBF, TIFF, EDF, others with fabio) and arrays of HDF5 files into memory.
 
-A stranger's file can make a library loop, crash, or ask for any amount of memory. So a process of its own (image_process.py) reads them under limits, and its
-results are checked.
+A foreign file can make a library loop, crash, or allocate any amount of memory. So a separate process (image_process.py) reads it under limits, and
+its results are checked.
 """
 
 import fcntl
@@ -41,7 +41,7 @@ _LONGEST_ANSWER = 4096
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits the time for one file, by the clock and by the processor alike."""
+    """Limits the time for one file, both elapsed time and processor time."""
 
     seconds: float = 30.0
     """Any file, the start of the process included."""
@@ -53,15 +53,15 @@ class Patience:
 
 
 def is_image(path: Path | str) -> bool:
-    """Return True when the name is that of an image: one of SUFFIXES, plain or compressed with .bz2, .gz or .zst."""
+    """Return True when the name is that of an image: its ending is one of SUFFIXES, alone or followed by .bz2, .gz or .zst."""
     return without_packing(path).endswith(SUFFIXES)
 
 
 def read_images(
     paths: Sequence[Path | str], patience: Patience | None = None, limits: Limits | None = None
 ) -> NDArray[Any]:
-    """Return [frame][row][column] of all frames of all files, in order; all must have one shape and type. Raise FileError for a file that cannot be read, or
-    not within `patience` and `limits` (of which the seconds do not count)."""
+    """Return all frames of all files in order, [frame][row][column]; all must have one shape and type. Raise FileError for a file that cannot be
+    read, or not within `patience` and `limits`; the seconds of `limits` are ignored."""
     if not paths:
         raise _native.FileError("dataset: no image files; give at least one")
     try:
@@ -71,20 +71,20 @@ def read_images(
 
 
 def read_one_array(name: ArrayName, shape: tuple[int, ...], patience: Patience | None = None) -> NDArray[Any]:
-    """Return the one array of `shape` that the file holds, [row][column] or [gain][row][column], or the named one. Raise ValueError that begins with the
-    file, and lists the arrays when none fits, or several."""
+    """Return the named array, or the only array of `shape`, [row][column] or [gain][row][column]. Raise ValueError that begins with the file; it
+    lists the arrays when none fits, or several."""
     wanted = _Wanted(name.file, name.frame, name.inner, shape)
     found = _read([wanted], patience or Patience(), Limits())
     return found[0] if len(shape) == 2 and len(found) == 1 else found
 
 
 class _ImageFileError(BadFileError):
-    """Reports a file that cannot be read; begins with its name."""
+    """Reports a file that cannot be read; the text begins with its name."""
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Describes a request for a file. `shape`: of its only array that has it; None: all its frames, of any shape."""
+    """Describes the request for one file. `shape`: the shape of the only array to return; None: all frames, of any shape."""
 
     path: str
     frame: int | None = None
@@ -143,7 +143,7 @@ def _size_of(path: str) -> int:
 
 @dataclass(frozen=True)
 class _Found:
-    """Describes the content of a file according to the process; checked."""
+    """Describes the content of a file as the process reports it, after checks."""
 
     frames: int
     height: int
@@ -162,7 +162,7 @@ def _collect(
     limits: Limits,
     pixels: int,
 ) -> NDArray[Any]:
-    """Read the process's answers, a line a file, each within its allowed seconds."""
+    """Read the process's answers, one line for each file, each within its allowed seconds; return the frames."""
     assert process.stdout is not None  # noqa: S101 (it is a pipe)
     lines = _Lines(process.stdout.fileno())
     first: _Found | None = None
@@ -199,7 +199,7 @@ def _too_slow(path: str, seconds: float) -> str:
 
 
 def _checked(wanted: _Wanted, line: bytes) -> _Found:
-    """Return the process's answer about one file. The process has read a stranger's bytes, so its words are checked, too."""
+    """Return the process's answer about one file. It is checked, because the process has read foreign bytes."""
     path = wanted.path
     try:
         answer = json.loads(line)
@@ -221,14 +221,14 @@ def _checked(wanted: _Wanted, line: bytes) -> _Found:
 
 
 class _Lines:
-    """Reads lines from a pipe, each within a time; a line that is too long is cut."""
+    """Reads lines from a pipe, each within a time limit; a line that is too long is cut."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
         self._bytes = b""
 
     def next(self, seconds: float) -> bytes | None:
-        """Return the next line; empty: the pipe's other end was closed; None: there was none in time."""
+        """Return the next line, empty when the other end was closed, None when none came in time."""
         end = time.monotonic() + seconds
         while b"\n" not in self._bytes and len(self._bytes) < _LONGEST_ANSWER:
             if not select.select([self._pipe], [], [], max(0.0, end - time.monotonic()))[0]:

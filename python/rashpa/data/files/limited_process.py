@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another Python process with limits on processor time, memory and written bytes, for libraries that a damaged file can make run for ever, take all memory,
-or crash (fabio, HDF5).
+"""Starts another Python process with limits on processor time, memory and written bytes. It is for libraries (fabio, HDF5) that a damaged file can
+make loop, take all memory, or crash.
 
-`python -m rashpa.data.files.limited_process SECONDS MEMORY FILE MODULE …` is that process: it runs MODULE as `python -m` does, under the limits.
+`python -m rashpa.data.files.limited_process SECONDS MEMORY FILE MODULE …` is that process: it runs MODULE under the limits, as `python -m` does.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _OWN = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one thread: each would tak
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits the process; more ends it."""
+    """Limits the process; exceeding a limit ends it."""
 
     seconds: int = 60
     """Seconds of processor time."""
@@ -42,7 +42,7 @@ def start_limited(
     pass_fds: Sequence[int] = (),
     environment: dict[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start `module` under `limits`, without standard input. The caller must end it when it waits for ever without using its processor time."""
+    """Start `module` under `limits`, without standard input. The caller must end the process if it hangs without using processor time."""
     numbers = [str(value) for value in (limits.seconds, limits.memory_bytes, limits.file_bytes)]
     command = [sys.executable, "-P", "-m", "rashpa.data.files.limited_process", *numbers, module, *arguments]
     own = {**os.environ, **dict.fromkeys(_OWN, "1"), **(environment or {})}
@@ -52,15 +52,15 @@ def start_limited(
 
 
 def private_output() -> IO[bytes]:
-    """Take the pipe of answers away from standard output, to which libraries print, and return it. Send their output to standard error."""
+    """Return the pipe of standard output, and redirect the standard output of libraries to standard error."""
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return pipe
 
 
 def why_it_ended(status: int, limits: Limits) -> str:
-    """Return in words, with advice, why a process ended that said nothing itself: `status` is Popen.returncode. Blame a file only when no limit of our own
-    may have ended it."""
+    """Return a text with advice on the reason why a process ended without an answer; `status` is Popen.returncode. Blame the file only when none of
+    our own limits can be the cause."""
     own = _own_memory()
     if status == _NOT_STARTED:
         return f"the process that reads it could not be started{own or ', for want of memory or a part of rashpa'}; allow it more"
@@ -75,7 +75,7 @@ def why_it_ended(status: int, limits: Limits) -> str:
 
 
 def is_own_end(status: int, limits: Limits) -> bool:
-    """Return True when a limit of our own may have ended the process, which says nothing about the file."""
+    """Return True when one of our own limits may have ended the process, so that the file may be good."""
     return status == _NOT_STARTED or (
         status not in (-signal.SIGXCPU, -signal.SIGKILL) and _hard_memory() < limits.memory_bytes
     )
@@ -92,7 +92,7 @@ def _own_memory() -> str:
 
 
 def _limit(which: int, soft: int, hard: int) -> None:
-    """Set a limit as far as the limits of this process allow it: a stricter one stays."""
+    """Set a limit as far as the limits of this process allow; a stricter existing limit stays."""
     known = resource.getrlimit(which)[1]
     if known != resource.RLIM_INFINITY:
         soft, hard = min(soft, known), min(hard, known)
@@ -100,7 +100,7 @@ def _limit(which: int, soft: int, hard: int) -> None:
 
 
 def limit_more_memory(more_bytes: int) -> bool:
-    """Limit the address space that this process may take beyond the one that it has now; return whether it may take as much."""
+    """Limit the address space of this process to `more_bytes` above its present size; return True when it may use as much."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 (a file of the kernel, read at once)
         now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]

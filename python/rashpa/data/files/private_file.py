@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that only their owner may read, put in place whole: a reader that opens one has all of it.
+"""Writes files that only their owner may read, each as a whole, so that a reader never sees a part.
 
-A lock on one shows that its writer lives; file systems without locks are taken as they are.
+A lock on the file shows that its writer is alive; on file systems without locks there is none.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def put_private(path: Path, data: bytes, *, new: bool = False) -> int:
-    """Put a file in place of an earlier one, and return its descriptor, which holds a lock until it is closed. `new`: raise FileExistsError when there is an
-    earlier one. Raise OSError when that fails; nothing is left of the file then."""
+    """Write a file in place of an earlier one, and return its descriptor, which holds a lock until it is closed. `new`: raise FileExistsError when
+    there is an earlier one. Raise OSError when writing fails; then no part of the file stays."""
     file, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # 0600, and nobody's before
     beside = Path(name)
     try:
@@ -42,7 +42,7 @@ def put_private(path: Path, data: bytes, *, new: bool = False) -> int:
 
 
 def lock(file: int) -> None:
-    """Lock the file until the descriptor and its duplicates are closed. Raise BlockingIOError when another process holds the lock."""
+    """Lock the file until the descriptor and its duplicates are closed. Raise BlockingIOError when another process has the lock."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening files that may come from anywhere: nothing that could wait for ever, or never ends, is read. Every file of others is opened here.
+"""Opens foreign files safely: never a file that could block for ever or has no end. Every foreign file is opened here.
 
-`open_regular`: a file that the user has named, wherever its links lead. `open_shared`, `read_below`: one at a name of ours, in a folder into which others
-may write. `open_own`: such a one that gives orders, and counts when it is of the process's own user. `put_file` writes at a name of ours.
+`open_regular` opens a file that the user has named, through any links. `open_shared` and `read_below` open a file with a name of ours, in a folder
+where others may write. `open_own` opens such a file that contains orders, and only if it belongs to this process's user. `put_file` writes a file
+with a name of ours.
 """
 
 import codecs
@@ -18,18 +19,18 @@ from typing import Any
 
 
 def open_regular(path: Path | str) -> io.BufferedReader:
-    """Open the file for reading bytes. Raise OSError when it cannot be opened, or is no file: a pipe without a writer would never open, and a device like
-    /dev/zero never end."""
+    """Open the file for reading bytes. Raise OSError when it cannot be opened, or is no regular file: opening a pipe without a writer would block,
+    and a device like /dev/zero has no end."""
     return _opened(path, 0)
 
 
 def open_shared(path: Path | str) -> io.BufferedReader:
-    """Open as `open_regular` does; raise OSError also for a link: a user with write access to its folder would choose the file."""
+    """Open as `open_regular` does. Raise OSError also for a link, with which a user with write access to the folder could choose the file."""
     return _opened(path, os.O_NOFOLLOW)
 
 
 def open_own(path: Path | str) -> io.BufferedReader:
-    """Open a file that belongs to the user of this process. Raise OSError as `open_regular` does, and for a link, or a file of another user."""
+    """Open a file that belongs to the user of this process. Raise OSError as `open_regular` does, and also for a link, or a file of another user."""
     file = open_shared(path)
     owner, own = os.fstat(file.fileno()).st_uid, os.geteuid()
     if owner == own:
@@ -39,19 +40,19 @@ def open_own(path: Path | str) -> io.BufferedReader:
 
 
 def read_regular(path: Path | str, most: int) -> bytes:
-    """Return all bytes of the file. Raise OSError as `open_regular` does, and when they are more than `most`."""
+    """Return all bytes of the file. Raise OSError as `open_regular` does, and for more than `most` bytes."""
     with open_regular(path) as file:
         return _bytes_of(file, path, most)
 
 
 def read_shared(path: Path | str, most: int) -> bytes:
-    """Return all bytes of the file. Raise OSError as `open_shared` does, and when they are more than `most`."""
+    """Return all bytes of the file. Raise OSError as `open_shared` does, and for more than `most` bytes."""
     with open_shared(path) as file:
         return _bytes_of(file, path, most)
 
 
 def read_below(root: Path, path: Path, most: int) -> bytes:
-    """Return all bytes of a file below the folder `root`. Raise OSError as `read_shared` does, also when a folder on the way is a link."""
+    """Return all bytes of a file below the folder `root`. Raise OSError as `read_shared` does, and also when a folder on the path is a link."""
     *folders, name = path.relative_to(root).parts
     if ".." in folders or name == "..":
         raise FileNotFoundError(errno.ENOENT, f"it is not below {root}", str(path))
@@ -68,7 +69,7 @@ def read_below(root: Path, path: Path, most: int) -> bytes:
 
 
 def json_of(data: bytes | str) -> Any:
-    """Parse a document from any source. Raise ValueError when it is none, or deeper than Python can read."""
+    """Parse JSON from any source. Raise ValueError when it is invalid, or nested more deeply than Python can read."""
     try:
         return json.loads(data)
     except RecursionError:
@@ -76,8 +77,8 @@ def json_of(data: bytes | str) -> Any:
 
 
 def check_no_device(path: Path, *, through_links: bool = True) -> None:
-    """Raise OSError when a device has the name: root would put a file in its place. `through_links`: a link that leads to a device counts as one, as
-    /dev/stdout must where a user gives the name."""
+    """Raise OSError when the path is a device: root would replace it by a file. `through_links`: also refuse a link to a device, which is needed for
+    names that the user gives, such as /dev/stdout."""
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat(follow_symlinks=through_links).st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
@@ -85,8 +86,9 @@ def check_no_device(path: Path, *, through_links: bool = True) -> None:
 
 
 def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Put a file in place whole, instead of any file of that name; follow no link, wait for no pipe. `mode`: less the umask. Raise OSError when that fails,
-    also when the name is a folder's, or a device's; nothing is left of the file then. A link goes, wherever it leads: the name is ours."""
+    """Write a file as a whole, in place of any file of that name; follow no link and wait for no pipe. `mode`: its mode before the umask. Raise
+    OSError when that fails, or for a folder or device of that name; then no part of the file stays. A link of that name is replaced, because the name
+    is ours."""
     check_no_device(path, through_links=False)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -105,7 +107,8 @@ def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Bring a file to the disk before it gets its final name. Otherwise the name could lead to an empty file after a loss of power. Raise OSError."""
+    """Write the file to the disk before it gets its final name; otherwise the name could belong to an empty file after a power failure. Raise
+    OSError."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         os.fsync(file)
@@ -114,7 +117,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where its file system knows how."""
+    """Write the names in a folder to the disk, if the file system supports it."""
     with contextlib.suppress(OSError):
         file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -124,7 +127,7 @@ def sync_names(folder: Path) -> None:
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Write a file that the user has named, whole or not at all; into a device or a pipe, as it goes. Raise OSError."""
+    """Write a file that the user has named, as a whole or not at all; write directly into a device or a pipe. Raise OSError."""
     try:
         special = not stat.S_ISREG(path.stat().st_mode)
     except OSError:
@@ -136,14 +139,14 @@ def write_named(path: Path, data: bytes) -> None:
 
 
 def be_there(path: Path) -> None:
-    """Make an empty file, if nothing has its name; an existing one is neither followed nor opened. Raise OSError."""
+    """Make an empty file if nothing has this name; an existing file is neither followed nor opened. Raise OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, flags, 0o666))
 
 
 def read_own(path: Path | str, most: int) -> bytes:
-    """Return all bytes of the file. Raise OSError as `open_own` does, and when they are more than `most`."""
+    """Return all bytes of the file. Raise OSError as `open_own` does, and for more than `most` bytes."""
     with open_own(path) as file:
         return _bytes_of(file, path, most)
 
@@ -180,8 +183,8 @@ def _bytes_of(file: io.BufferedReader, path: Path | str, most: int) -> bytes:
 
 
 def read_named_text(key: str, path: str, most: int, otherwise: str) -> str:
-    """Return the text of a file that a key names. Raise OSError as `read_regular` does; ValueError with `otherwise` when it is no text, or with the line that
-    is not in UTF-8; all begin with key and file."""
+    """Return the text of a file that a key names. Raise OSError as `read_regular` does. Raise ValueError with `otherwise` when it is no text, or with
+    the line that is not in UTF-8. All texts begin with key and file."""
     try:
         data = read_regular(path, most)
     except OSError as error:
@@ -198,7 +201,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def text_of(data: bytes) -> str:
-    """Decode UTF-8 text, with or without the mark that some editors put before it. Raise ValueError that names the line in another encoding."""
+    """Decode UTF-8 text, with or without a byte order mark. Raise ValueError that names the first line in another encoding."""
     if data.startswith(_UTF16):
         raise ValueError("it is text in UTF-16; save it as UTF-8")
     try:
@@ -211,16 +214,15 @@ def text_of(data: bytes) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a file, as its writer ended them; unlike str.splitlines() it takes no other character for an end."""
+    """Return the lines of a text, split at line feeds and carriage returns only, unlike str.splitlines()."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def real_path(path: Path | str) -> Path:
-    """Return the place to which a path leads, links followed as far as they lead anywhere; unlike Path.resolve() it takes links that lead to themselves as
-    they are."""
+    """Return the path with links resolved as far as possible. Links that lead to themselves stay as they are, unlike with Path.resolve()."""
     return Path(os.path.realpath(path))
 
 
 def reason(error: OSError) -> str:
-    """Return the reason, without the number and the path that str() of an OSError has."""
+    """Return the reason of an OSError, without number and path."""
     return error.strerror or str(error)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sign of a process that it writes a file, as long as it lives: a write lock of its open file description, as in src/rashpa/core/system/writer_lock.hpp.
+"""Marks a file as being written by a living process: the process holds a write lock of its open file description, as in
+src/rashpa/core/system/writer_lock.hpp.
 
-Only a process that may write the file can have one. A process that may only read it can neither pretend to write it, nor is it asked.
+Only a process that may write the file can take the lock. A process that may only read it cannot pretend to be its writer.
 """
 
 import fcntl
@@ -12,12 +13,12 @@ _FLOCK = "hhqqi4x"  # of Linux, where off_t has 64 bits: type, whence, start, le
 
 
 def take_writer_lock(file: int) -> None:
-    """Have the lock until the descriptor and its duplicates are closed. Raise OSError when another process has a lock, or none can be had."""
+    """Take the lock until the descriptor and its duplicates are closed. Raise OSError when another process has it, or the file system has no locks."""
     fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
 
 
 def has_writer(file: int) -> bool:
-    """Return whether another open file description has the lock; the question takes none. Where there are no locks the answer is False."""
+    """Return True when another open file description has the lock; this call takes no lock. Return False where there are no locks."""
     asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)  # only a write lock is in the way of it
     try:
         answer = fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked)

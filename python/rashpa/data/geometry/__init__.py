@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes where pixels lie, in images and in the laboratory."""
+"""Describes the places of pixels, in images and in the laboratory."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of the kernel `azimuthal`: the bins of each pixel, its divisor, and the places of the bins. pyFAI computes the places of pixels from a PONI file;
-bins are counted here."""
+"""Computes the inputs of the kernel `azimuthal`: the bins of each pixel, its divisor, and the places of the bins. pyFAI computes the places of pixels
+from a PONI file; this module assigns the bins."""
 
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -19,7 +19,7 @@ _SMALLEST = np.float32(1e-30)  # a quotient by less has no value
 
 
 def azimuthal_arrays(values: Values, image: Image) -> dict[str, NDArray[Any]]:
-    """Return the arrays by the names that the kernel declares. Raise ValueError or OSError that begin with the key."""
+    """Return the arrays by the names that the kernel declares. Raise ValueError or OSError with a text that begins with the key."""
     shape = image.shape
     path = str(values["poni"])
     if not path:
@@ -59,7 +59,7 @@ def azimuthal_arrays(values: Values, image: Image) -> dict[str, NDArray[Any]]:
 
 @dataclass(frozen=True)
 class _Places:
-    """Holds the places of pixels: radius in `unit`, azimuth in degrees, of the pixels that are not masked."""
+    """Holds the places of unmasked pixels: radius in `unit`, azimuth in degrees."""
 
     poni: Any
     unit: str
@@ -89,7 +89,7 @@ class _Places:
 
 
 def _bins(places: _Places, values: Values, azimuthal: Bins) -> dict[str, NDArray[Any]]:
-    """Return the bins of each pixel, whole or split; two-dimensional bins with the azimuth slow."""
+    """Return the bins of each pixel, as whole pixels or split over bins. Bins in two dimensions are ordered by azimuth, then radius."""
     splitting = str(values["splitting"])
     found: dict[str, NDArray[Any]] = {}
     if splitting == "no":
@@ -114,7 +114,7 @@ def _bins(places: _Places, values: Values, azimuthal: Bins) -> dict[str, NDArray
 
 
 def _by_pixel(shares: Shares, masked: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """Return the shares in the kernel's form."""
+    """Return the shares in the form that the kernel takes."""
     counts = np.zeros(masked.shape, np.int64)
     counts[~masked] = np.bincount(shares.pixel, minlength=int((~masked).sum()))
     return {
@@ -125,7 +125,7 @@ def _by_pixel(shares: Shares, masked: NDArray[np.bool_]) -> dict[str, NDArray[An
 
 
 def _check_shares(boxes: Boxes, radial: Bins, azimuthal: Bins) -> None:
-    """Check before the table is made that it does not become too large. Pixels that span many bins have many shares."""
+    """Check, before the table is made, that it does not become too large: a pixel that spans many bins has many shares. Raise ValueError."""
     pixels = len(boxes.radius[0])
     across = 1 + np.maximum(boxes.radius[1] - boxes.radius[0], 0) / radial.width
     around = 1 + (boxes.azimuth[1] - boxes.azimuth[0]) / azimuthal.width if azimuthal.count > 1 else 1.0
@@ -138,7 +138,7 @@ def _check_shares(boxes: Boxes, radial: Bins, azimuthal: Bins) -> None:
 
 
 def _radial_bins(values: Values, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bins:
-    """Return bins of the requested range; both ends 0: the whole reach of the pixels, from `low` to `high`."""
+    """Return bins of the requested range. When both ends are 0, the range is that of all pixels, from `low` to `high`."""
     least, most = float(values["radial_min"]), float(values["radial_max"])
     if (least, most) == (0.0, 0.0):
         least, most = float(np.nanmin(low)), float(np.nanmax(high))
@@ -149,7 +149,7 @@ def _radial_bins(values: Values, low: NDArray[np.float64], high: NDArray[np.floa
 
 
 def _azimuthal_bins(values: Values) -> Bins:
-    """Return the azimuthal bins; one over the whole range, with one dimension."""
+    """Return the azimuthal bins; for a one-dimensional result, one bin over the whole range."""
     least, most = float(values["azimuth_min"]), float(values["azimuth_max"])
     if not least < most:
         further = f"; a range across 180 ends above it: {most + 360:g}" if least < most + 360 else ""
@@ -162,7 +162,7 @@ def _azimuthal_bins(values: Values) -> Bins:
 
 
 def _refuse_ranges(places: _Places, path: str, azimuthal: Bins) -> NoReturn:
-    """Raise ValueError that names the range without a pixel."""
+    """Raise ValueError that names the range that contains no pixel."""
     azimuth = azimuthal_bins.angle(places.azimuth())
     if not (azimuthal.of(azimuthal_bins.folded(azimuth, azimuthal)) != azimuthal_bins.NO_BIN).any():
         raise ValueError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bins along radius and azimuth, and the share of a pixel in each: by its centre, its bounding box, or its area.
+"""Computes bins along radius and azimuth, and the share of a pixel in each bin: by its centre, its bounding box, or its area.
 
-A border belongs to the bin above it, the end of a range to its last bin. Azimuths are angles: a pixel is looked for in the range after any number of turns,
-so that a range may begin anywhere and be a whole circle.
+A border belongs to the bin above it, the end of a range to its last bin. Azimuths are periodic: a pixel is moved by whole turns into the range, so
+that a range may begin anywhere and span a whole circle.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _AT_ONCE = 1 << 15
 
 @dataclass(frozen=True)
 class Bins:
-    """Divides `least` to `most` into `count` equal bins."""
+    """Divides the range `least` to `most` into `count` equal bins."""
 
     least: float
     most: float
@@ -46,14 +46,14 @@ class Bins:
         return np.asarray(self.least + number * self.width, np.float64)
 
     def of(self, places: Reals) -> Numbers:
-        """Return the bin of each place; NO_BIN outside of the range, and where a place is no number."""
+        """Return the bin of each place, NO_BIN for a place outside of the range or NaN."""
         reached = (places - self.least) / self.width
         inside = (reached >= -_NEAR) & (reached <= self.count + _NEAR)  # false for not-a-number
         numbers = np.floor(np.where(inside, reached, 0) + _NEAR).astype(np.int64)
         return np.where(inside, np.clip(numbers, 0, self.count - 1), NO_BIN)
 
     def touched(self, low: Reals, high: Reals) -> tuple[Numbers, Numbers]:
-        """Return the first bin of each stretch, and the one behind its last; none where it lies outside."""
+        """Return the first bin of each interval, and the bin after its last one. Both are equal for an interval outside of the range."""
         ends = ((low - self.least) / self.width, (high - self.least) / self.width)
         first = np.clip(np.floor(np.nan_to_num(ends[0])), 0, self.count).astype(np.int64)
         last = np.clip(np.ceil(np.nan_to_num(ends[1])), 0, self.count).astype(np.int64)
@@ -61,13 +61,13 @@ class Bins:
 
 
 def angle(azimuth: Reals) -> Reals:
-    """Return an angle in degrees above −180 to 180; one that rounding has put just above −180 is 180."""
+    """Return an angle in degrees, greater than −180 and at most 180. An angle that rounding has put just above −180 becomes 180."""
     turned = azimuth - _TURN * np.round(azimuth / _TURN)
     return np.where(turned < _NEAR - 180, turned + _TURN, turned)
 
 
 def folded(azimuth: Reals, bins: Bins) -> Reals:
-    """Turn angles into the range by whole turns, where possible; angles in it stay."""
+    """Move angles into the range by whole turns, where possible. Angles in the range stay."""
     margin = _NEAR * bins.width
     outside = (azimuth < bins.least - margin) | (azimuth > bins.most + margin)
     turned = azimuth + _TURN * np.ceil((bins.least - margin - azimuth) / _TURN)
@@ -76,7 +76,7 @@ def folded(azimuth: Reals, bins: Bins) -> Reals:
 
 @dataclass(frozen=True)
 class Shares:
-    """Holds the part of each pixel in each bin, in the order of pixels. `bins`: azimuth slow."""
+    """Holds the share of each pixel in each bin, in the order of pixels. `bins`: numbers of bins, ordered by azimuth, then radius."""
 
     pixel: Numbers
     bins: Numbers
@@ -84,14 +84,14 @@ class Shares:
 
 
 def bins_of_centres(radius: Reals, azimuth: Reals, radial: Bins, azimuthal: Bins) -> Numbers:
-    """Return the bin of each pixel, azimuth slow; NO_BIN outside."""
+    """Return the bin of each pixel's centre, ordered by azimuth, then radius; NO_BIN outside of the range."""
     slow, fast = azimuthal.of(folded(angle(azimuth), azimuthal)), radial.of(radius)
     return np.where((slow == NO_BIN) | (fast == NO_BIN), NO_BIN, slow * radial.count + fast)
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Holds the reach of pixels: radius and azimuth from low to high, one value a pixel; the azimuth a turn at most."""
+    """Holds the bounding boxes of pixels: radius and azimuth from low to high, one value for each pixel; an azimuth spans at most a turn."""
 
     radius: tuple[Reals, Reals]
     azimuth: tuple[Reals, Reals]
@@ -103,7 +103,7 @@ class Boxes:
 
 
 def shares_of_boxes(boxes: Boxes, radial: Bins, azimuthal: Bins) -> Shares:
-    """Return the share of each pixel in a bin, by its bounding box."""
+    """Return the share of each pixel in each bin, by its bounding box."""
     parts = []
     for first in range(0, len(boxes.radius[0]), _AT_ONCE):
         some = boxes[slice(first, first + _AT_ONCE)]
@@ -115,8 +115,8 @@ def shares_of_boxes(boxes: Boxes, radial: Bins, azimuthal: Bins) -> Shares:
 
 
 def shares_of_areas(corners: Reals, boxes: Boxes, radial: Bins, azimuthal: Bins) -> Shares:
-    """Return the share of each pixel in a bin by its area, in the plane of radius and azimuth. `corners`: [pixel][corner][radius, azimuth], azimuths without
-    jumps. A pixel that has the beam within it is taken by its box: it has no outline in that plane."""
+    """Return the share of each pixel in each bin by its area, in the plane of radius and azimuth. `corners`: [pixel][corner][radius, azimuth], with
+    continuous azimuths. A pixel that contains the beam has no outline in that plane; its bounding box is used."""
     parts = []
     for first in range(0, len(corners), _AT_ONCE):
         some, outline = boxes[slice(first, first + _AT_ONCE)], corners[first : first + _AT_ONCE]
@@ -132,8 +132,8 @@ def shares_of_areas(corners: Reals, boxes: Boxes, radial: Bins, azimuthal: Bins)
 
 
 def outlines(radius: Reals, azimuth: Reals, centre: Reals) -> tuple[Reals, Boxes]:
-    """Return corners without jumps of the azimuth, and the boxes around them, from the corners' radius and azimuth [pixel][corner] and the azimuths of
-    centres. The box of a pixel with the beam within it goes from radius 0 all around."""
+    """Return corners with continuous azimuths, and the bounding boxes, from radius and azimuth of the corners [pixel][corner] and azimuths of the
+    centres. The box of a pixel that contains the beam begins at radius 0 and spans a whole turn."""
     near = radius <= _AT_BEAM * radius.max(axis=1, keepdims=True)
     turned = np.where(near, 0.0, azimuth - centre[:, np.newaxis])
     turned -= _TURN * np.round(turned / _TURN)
@@ -148,7 +148,7 @@ def outlines(radius: Reals, azimuth: Reals, centre: Reals) -> tuple[Reals, Boxes
 
 @dataclass(frozen=True)
 class _Met:
-    """Holds pairs of a pixel and a bin that may overlap, with the pixel's azimuth taken `turn` further."""
+    """Holds pairs of a pixel and a bin that may overlap. `turn`: the angle that was added to the pixel's azimuth."""
 
     pixel: Numbers
     turn: Reals
@@ -160,7 +160,7 @@ class _Met:
 
 
 def _met(boxes: Boxes, radial: Bins, azimuthal: Bins) -> Iterator[_Met]:
-    """Yield pairs that may overlap: an azimuth of a turn at most lies in a range of a turn at most after one number of turns, and after one less."""
+    """Yield pairs that may overlap. A pixel's azimuth and the range span at most a turn each, so that two numbers of turns suffice."""
     low, high = boxes.azimuth
     finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(boxes.radius[0]) & np.isfinite(boxes.radius[1])
     base = _TURN * np.ceil((azimuthal.least - np.where(finite, low, 0)) / _TURN)
@@ -176,7 +176,7 @@ def _met(boxes: Boxes, radial: Bins, azimuthal: Bins) -> Iterator[_Met]:
 
 
 def _part(low: Reals, high: Reals, bins: Bins, number: Numbers) -> Reals:
-    """Return the part of a stretch that lies in a bin. A stretch without length is a point."""
+    """Return the share of an interval that lies in a bin. An interval without length counts as a point."""
     least, most = bins.border(number), bins.border(number + 1)
     length = high - low
     inside = np.minimum(high, most) - np.maximum(low, least)
@@ -191,14 +191,14 @@ def _of_box(boxes: Boxes, one: _Met, radial: Bins, azimuthal: Bins) -> Reals:
 
 
 def _area(corners: Reals) -> Reals:
-    """Return the area of outlines, with a sign."""
+    """Return the signed area of each outline."""
     x, y = corners[..., 0] - corners[:, :1, 0], corners[..., 1]
     return np.asarray(((x + np.roll(x, -1, axis=1)) * (np.roll(y, -1, axis=1) - y)).sum(axis=1) / 2, np.float64)
 
 
 def _cut(corners: Reals, one: _Met, radial: Bins, azimuthal: Bins) -> Reals:
-    """Return the signed area of each outline within its bin. Along each edge, as far as it lies between the azimuths of the bin, it sums the mean distance
-    from the bin's inner border, held between that and the outer one (Green's theorem of the outline clamped to the bin)."""
+    """Return the signed area of each outline within its bin. For the part of each edge between the bin's azimuths, it sums the mean distance from the
+    bin's inner border, limited to the bin's width (Green's theorem for the clamped outline)."""
     left = radial.border(one.fast)
     right = radial.border(one.fast + 1) - left
     x = [side - left for side in corners[one.pixel, :, 0].T]
@@ -220,7 +220,7 @@ def _cut(corners: Reals, one: _Met, radial: Bins, azimuthal: Bins) -> Reals:
 
 
 def _along(x: tuple[Reals, Reals], y: tuple[Reals, Reals], right: Reals, limits: tuple[Reals, Reals]) -> Reals:
-    """Return the area of one edge, as far as it lies between the limits."""
+    """Return the area under one edge between the limits of azimuth."""
     from_y, to_y = np.clip(y[0], *limits), np.clip(y[1], *limits)
     rise = y[1] - y[0]
     slope = np.divide(x[1] - x[0], rise, out=np.zeros_like(rise), where=rise != 0)
@@ -229,7 +229,7 @@ def _along(x: tuple[Reals, Reals], y: tuple[Reals, Reals], right: Reals, limits:
 
 
 def _between(x0: Reals, x1: Reals, right: Reals) -> Reals:
-    """Return the mean, along a straight way from x0 to x1, of the value held between 0 and `right`."""
+    """Return the mean, along a straight line from x0 to x1, of the value limited to 0 … `right`."""
     low, high = np.minimum(x0, x1), np.maximum(x0, x1)
     with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is crossed, that branch is not taken
         up_to_right = right - (right - low) ** 2 / (2 * (high - low))
@@ -246,7 +246,8 @@ def _kept(one: _Met, share: Reals, first: int, fast: int) -> Shares:
 
 
 def _in_order(parts: list[Shares]) -> Shares:
-    """Sort shares by pixel and bin; join a pixel's shares in a bin before and after a turn, since errors go by the square of a share."""
+    """Sort shares by pixel and bin. Add up a pixel's two shares in one bin, before and after a turn, because error propagation needs the square of
+    their sum."""
     pixel, bins, share = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("pixel", "bins", "share")
     )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CrystFEL's geometry files: panels of an image, the places of their pixels, bad regions. The parser is strict: it refuses an unknown key, with its line.
+"""Reads CrystFEL's geometry files: panels of an image, the places of their pixels, bad regions. The parser is strict: it refuses an unknown key, with
+its line.
 
-Formats: crystfel_geometry(5). Images are two-dimensional here, so that a file whose panels lie in several planes of an array is of other images.
+Format: crystfel_geometry(5). Images are two-dimensional here, so that files whose panels are in several planes of an array are refused.
 """
 
 import re
@@ -34,7 +35,8 @@ _LEAST_AREA = 1e-3  # of a pixel, in pixels: its directions must not be parallel
 
 @dataclass
 class Panel:
-    """Describes a part of the image, pixels [top, bottom) and [left, right); corner and directions in pixels of the laboratory."""
+    """Describes a part of the image, rows top … bottom − 1 and columns left … right − 1. Corner and directions are in laboratory axes, in units of
+    pixels."""
 
     name: str
     line: int
@@ -54,8 +56,8 @@ class Panel:
 
 @dataclass(frozen=True)
 class Bad:
-    """Describes a bad region: columns and rows of the image (of one panel, when it names one), inclusive; or x and y of the laboratory, between which the
-    corner of a pixel lies, as CrystFEL has it."""
+    """Describes a bad region: inclusive columns and rows of the image, or of the one panel that it names. Otherwise it gives ranges of x and y in the
+    laboratory, which apply to the corner of a pixel, as in CrystFEL."""
 
     name: str
     line: int
@@ -67,8 +69,8 @@ class Bad:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Holds the numbers of the experiment in a file; None: it has none. `lines`: by key of [detector]. `elsewhere`: by such a key, the file's text in place
-    of a number, with its line."""
+    """Holds the experiment's numbers in a file, None for absent ones. `lines`: the line of each, by key of [detector]. `elsewhere`: by such a key,
+    the file's text in place of a number, with its line."""
 
     distance_m: float | None = None
     energy_kev: float | None = None
@@ -77,14 +79,14 @@ class Experiment:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def said(self) -> dict[str, float]:
-        """Return the present numbers by key of [detector]."""
+        """Return the numbers that the file has, by key of [detector]."""
         values = {key: getattr(self, key) for key in ("distance_m", "energy_kev", "pixel_size_m")}
         return {key: value for key, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class CrystfelGeometry:
-    """Holds the content of a file."""
+    """Holds the content of a geometry file."""
 
     panels: list[Panel]
     bad: list[Bad]
@@ -92,7 +94,8 @@ class CrystfelGeometry:
     flags: tuple[ValueFlag, ...] = ()
 
     def radius(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Return the distance of each pixel's centre from the beam, in pixels; NaN in no panel, in bad regions, and in panels that are not to be used."""
+        """Return the distance of each pixel's centre from the beam, in pixels. It is NaN outside of panels, in bad regions, and in panels that are
+        not used."""
         found = np.full(shape, np.nan)
         for panel in self.panels:
             x, y = _corners(panel)
@@ -102,7 +105,7 @@ class CrystfelGeometry:
         return found
 
     def bad_pixels(self, shape: tuple[int, int]) -> NDArray[np.bool_]:
-        """Return where pixels of panels are bad: by regions, at edges, in panels that are not to be used."""
+        """Return True for bad pixels of panels: in bad regions, at edges, and in panels that are not used."""
         found = np.zeros(shape, np.bool_)
         for panel in self.panels:
             found[panel.top : panel.bottom, panel.left : panel.right] = self._bad_of(panel)
@@ -148,7 +151,7 @@ def _bad_pixels(bad: Bad, panel: Panel, x: NDArray[np.float64], y: NDArray[np.fl
 
 
 def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> CrystfelGeometry:
-    """Read the geometry for images of `shape` (rows, columns). Raise ValueError or OSError that begin with key and file."""
+    """Read the geometry for images of `shape` (rows, columns). Raise ValueError or OSError with a text that begins with key and file."""
     text = _text(key, path)
     try:
         found = _parse(lines_of(text))
@@ -159,8 +162,8 @@ def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> Cryst
 
 
 def read_stacked(key: str, path: str, module: tuple[int, int], most: int) -> CrystfelGeometry:
-    """Read the geometry for images of all its modules of (rows, columns), one below the other. Raise errors as `read_crystfel_geometry` does, and when the
-    modules are more than `most`."""
+    """Read the geometry for images of all its modules of (rows, columns), stacked from top to bottom. Raise errors as `read_crystfel_geometry` does,
+    and also for more than `most` modules."""
     text = _text(key, path)
     try:
         found = _parse(lines_of(text))
@@ -176,7 +179,7 @@ def read_stacked(key: str, path: str, module: tuple[int, int], most: int) -> Cry
 
 
 def read_experiment(key: str, path: str) -> Experiment:
-    """Read the experiment of the file, for images of any shape. Raise ValueError or OSError that begin with key and file."""
+    """Read the experiment of the file, for images of any shape. Raise ValueError or OSError with a text that begins with key and file."""
     return _parse(lines_of(_text(key, path))).experiment
 
 
@@ -278,7 +281,7 @@ def _check_place(panel: Panel) -> None:
 
 
 def _check_axes(panel: Panel) -> None:
-    """Check that the panel lies in an image as it is stored: rows, then columns, which are the fast axis."""
+    """Check that the panel is in a two-dimensional image with the columns as fast axis. Raise ValueError."""
     axes = [(key, *at) for key, at in sorted(panel.values.items()) if key.startswith("dim")]
     for key, line, value in axes:
         if value not in ("%", "ss", "fs"):
@@ -297,7 +300,7 @@ def _check_axes(panel: Panel) -> None:
 
 
 def _resolution(values: Mapping[str, At]) -> tuple[int, float] | None:
-    """Return the line where a panel gives its pixels a metre, and the number."""
+    """Return the line that gives a panel's resolution, and the resolution in pixels per metre; None without one."""
     for key in ("res", "pixel_pitch"):
         if key not in values:
             continue
@@ -310,14 +313,14 @@ def _resolution(values: Mapping[str, At]) -> tuple[int, float] | None:
 
 
 def _pixels(panel: Panel, key: str, metres: float, line: int) -> float:
-    """Return a length in pixels of the panel."""
+    """Return a length in metres as pixels of the panel. Raise ValueError when the panel has no resolution."""
     if panel.resolution is None and metres:
         raise ValueError(f"line {line}: {key} of the panel {panel.name} needs its res beside it")
     return metres * panel.resolution[1] if panel.resolution else 0.0
 
 
 def _shift(panels: Iterable[Panel], values: Mapping[str, At]) -> None:
-    """Move all panels by the file's shift of the whole detector."""
+    """Move all panels by the detector shift that the file gives."""
     for axis, key in enumerate(SHIFTS):
         if key not in values:
             continue
@@ -339,13 +342,13 @@ def _shift(panels: Iterable[Panel], values: Mapping[str, At]) -> None:
 
 
 def _flag(key: str, at: At) -> bool:
-    """Return the truth of a value by CrystFEL's rule: the word, or any number but 0."""
+    """Return the truth of a value by CrystFEL's rule: the word `true`, or any number but 0."""
     text = at[1].lower()
     return text == "true" if text in ("true", "false") else number_of(key, at) != 0
 
 
 def _experiment(values: Mapping[str, At], panels: Iterable[Panel]) -> Experiment:
-    """Return the numbers of the whole file, and the size of pixels that all panels have."""
+    """Return the numbers that hold for the whole file, and the pixel size if all panels share it."""
     found: dict[str, float] = {}
     lines: dict[str, int] = {}
     elsewhere: dict[str, str] = {}
@@ -445,7 +448,7 @@ def _touches(bad: Bad, panel: Panel) -> bool:
 
 
 def _check(panels: list[Panel], shape: tuple[int, int]) -> None:
-    """Check that the panels are those of images of that shape, and that no two overlap."""
+    """Check that the panels fit images of that shape, and that no two overlap. Raise ValueError."""
     height, width = max(p.bottom for p in panels), max(p.right for p in panels)
     if (height, width) != shape:
         raise ValueError(f"is of images of {width} × {height} pixels; the images have {shape[1]} × {shape[0]}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of CrystFEL's geometry files: keys for the places of pixels or for bad ones, keys that matter to neither, and keys that are refused with a reason.
-Names: crystfel_geometry(5), and those of earlier versions."""
+"""Lists the keys of CrystFEL's geometry files: keys that affect places or bad pixels, keys that are ignored, and keys that are refused with a reason.
+Names are from crystfel_geometry(5) and earlier versions."""
 
 import math
 import re
@@ -54,14 +54,14 @@ MASKS_OF_FILES = ("/pixel_mask", "/data_1/mask")
 
 @dataclass(frozen=True)
 class ValueFlag:
-    """Marks pixels that are bad by their values."""
+    """Marks pixels as bad by their values."""
 
     line: int
     key: str
     value: float
 
     def marks_none(self, counts: tuple[float, float]) -> bool:
-        """Return True when no value between the two, ends included, is bad by it."""
+        """Return True when it marks no value in the range `counts`, ends included."""
         least, most = counts
         if self.key == "flag_lessthan":
             return self.value <= least
@@ -71,7 +71,8 @@ class ValueFlag:
 
 
 def flag_trouble(flags: Iterable[ValueFlag], counts: tuple[float, float]) -> str:
-    """Return in words which flag makes a pixel bad by a value that counts, with its line; empty when none does. `counts`: the least and the largest such value."""
+    """Return a text that names a flag, with its line, that marks a valid count as bad; empty when none does. `counts`: the least and the largest
+    valid count."""
     for flag in flags:
         if not flag.marks_none(counts):
             return (
@@ -82,7 +83,8 @@ def flag_trouble(flags: Iterable[ValueFlag], counts: tuple[float, float]) -> str
 
 
 def saturation_trouble(panels: Iterable[Mapping[str, At]], counts: tuple[float, float]) -> str:
-    """Return in words which max_adu of these panels is below a value that counts, with its line; empty when none is. `counts`: as of `flag_trouble`."""
+    """Return a text that names a max_adu of these panels, with its line, that is below a valid count; empty when none is. `counts`: as for
+    `flag_trouble`."""
     for values in panels:
         if (at := values.get("max_adu")) is None:
             continue
@@ -96,12 +98,12 @@ def saturation_trouble(panels: Iterable[Mapping[str, At]], counts: tuple[float, 
 
 
 def is_of_file(name: str) -> bool:
-    """Return True when a key without a panel is of the whole file. The others are defaults of panels."""
+    """Return True when a key without a panel applies to the whole file; other such keys are defaults of panels."""
     return name.startswith(_GROUPS) or name in OF_THE_FILE | _SILENT_OF_FILE | {"photon_energy_scale"}
 
 
 def check_of_file(name: str, at: At) -> None:
-    """Raise ValueError with the line when the key is refused, or its value is none."""
+    """Raise ValueError that names the line when the key is refused, or its value is invalid."""
     if name in _REFUSED and name != "clen":
         raise ValueError(f"line {at[0]}: {name} {_REFUSED[name]}")
     if name == "bandwidth":
@@ -109,7 +111,7 @@ def check_of_file(name: str, at: At) -> None:
 
 
 def check_of_panel(name: str, at: At) -> None:
-    """Raise ValueError with the line when the key is not known, or is refused, or its value is none."""
+    """Raise ValueError that names the line when the key is unknown or refused, or its value is invalid."""
     if name in _REFUSED:
         raise ValueError(f"line {at[0]}: {name[:40]} {_REFUSED[name]}")
     if name in _NUMBERS or _FLAG.fullmatch(name):
@@ -123,12 +125,12 @@ def check_of_panel(name: str, at: At) -> None:
 
 
 def flag_of(name: str, at: At) -> ValueFlag | None:
-    """Return the values that the key marks as bad, None when it is another key."""
+    """Return the values that the key marks as bad, None for another key."""
     return ValueFlag(at[0], name, number_of(name, at)) if _FLAG.fullmatch(name) else None
 
 
 def check_masks(values: Mapping[str, At]) -> None:
-    """Raise ValueError with the line when a panel has another mask than the one of the images."""
+    """Raise ValueError that names the line when a panel has another mask than the image's own."""
     masks: dict[str, dict[str, _Said]] = {}
     for name, at in values.items():
         if match := _MASK.fullmatch(name):
@@ -172,7 +174,7 @@ def _bits(said: _Said) -> int:
 
 
 def number_of(key: str, at: At) -> float:
-    """Return the number. Raise ValueError with the line when it is none."""
+    """Return the value as a number. Raise ValueError that names the line when it is none."""
     try:
         value = float(at[1])
     except ValueError:
@@ -183,7 +185,7 @@ def number_of(key: str, at: At) -> float:
 
 
 def whole_of(key: str, at: At) -> int:
-    """Return the number of a pixel. Raise ValueError with the line when it is none."""
+    """Return the value as the number of a pixel. Raise ValueError that names the line when it is none."""
     value = number_of(key, at)
     if value != int(value) or not 0 <= value < 2**20:
         raise ValueError(f"line {at[0]}: {key}: {at[1]} is no number of a pixel")
@@ -191,7 +193,7 @@ def whole_of(key: str, at: At) -> int:
 
 
 def check_one_image(panels: Iterable[tuple[str, Mapping[str, At]]]) -> None:
-    """Raise ValueError with the line when panels lie in several datasets, each an image of its own."""
+    """Raise ValueError that names the line when panels are in several datasets, which would be several images."""
     first: At | None = None
     for name, values in panels:
         at = values.get("data")

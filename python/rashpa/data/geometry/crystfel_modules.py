@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places of a detector's modules, in whole pixels, by a CrystFEL geometry whose images are the modules one below the other."""
+"""Computes the places of a detector's modules, in whole pixels, from a CrystFEL geometry for images with the modules stacked from top to bottom."""
 
 import math
 from collections import Counter
@@ -23,9 +23,9 @@ _DIRECTIONS: tuple[tuple[Direction, Direction], ...] = (("+x", "-x"), ("+y", "-y
 
 @dataclass(frozen=True)
 class ModulePlaces:
-    """Holds for each module its first pixel (x, y) in the assembled image, and its orientation there; the beam there, and the axes of the image itself.
-    `panels`: as the file has them, exactly. `bad`: pixels that it calls bad by their place, `flags` by their value;
-    `saturation`: the value above which they are saturated, 0: it does not say."""
+    """Holds, for each module, its first pixel (x, y) and its orientation in the assembled image; also the beam in that image, and the image's axes.
+    `panels`: the exact places from the file. `bad`: pixels that are bad by their place, `flags`: pixels that are bad by their value. `saturation`:
+    the value above which pixels are saturated, 0 when the file gives none."""
 
     places: tuple[tuple[int, int], ...]
     orientations: tuple[Orientation, ...]
@@ -40,20 +40,20 @@ class ModulePlaces:
 
 @dataclass(frozen=True)
 class _Way:
-    """Describes the directions of pixels: axis of the laboratory and sign, fast and slow."""
+    """Describes the fast and the slow direction of pixels, each as laboratory axis and sign."""
 
     fast: tuple[int, int]
     slow: tuple[int, int]
 
     @classmethod
     def of_axes(cls, axes: Axes) -> "_Way":
-        """Return the way of an image with these axes."""
+        """Return the directions of an image with these axes."""
         fast, slow = (("xy".index(one[1]), -1 if one[0] == "-" else 1) for one in (axes.fast, axes.slow))
         return cls(fast, slow)
 
     @property
     def axes(self) -> Axes:
-        """Return the axes of an image whose pixels run so."""
+        """Return the axes of an image with these directions."""
         fast, slow = (_DIRECTIONS[axis][sign < 0] for axis, sign in (self.fast, self.slow))
         return Axes(fast, slow)
 
@@ -64,7 +64,7 @@ class _Way:
         )
 
     def within(self, image: "_Way") -> Orientation:
-        """Return the orientation in an image whose pixels run `image`."""
+        """Return the orientation of these directions in an image with the directions `image`."""
 
         def step(along: tuple[int, int]) -> Step:
             axis, sign = along
@@ -76,8 +76,8 @@ class _Way:
 def read_module_places(
     key: str, path: str, module: tuple[int, int], most: int, axes: Axes | None = None
 ) -> ModulePlaces:
-    """Read the places of at most `most` modules of (rows, columns). `axes`: of the image; those of most modules when not given. Raise ValueError or OSError
-    that begin with key and file."""
+    """Read the places of at most `most` modules of (rows, columns). `axes`: the image's axes, by default those of most modules. Raise ValueError or
+    OSError with a text that begins with key and file."""
     geometry = read_stacked(key, path, module, most)
     try:
         return _places_of(geometry, module, axes)
@@ -123,7 +123,8 @@ def _places_of(geometry: CrystfelGeometry, module: tuple[int, int], axes: Axes |
 
 
 def _bad_parts(geometry: CrystfelGeometry, shape: tuple[int, int], rows: int) -> Iterator[ModulePart]:
-    """Yield the bad pixels of modules with this number of rows. `shape`: shape of all modules, one below the other. ValueError when they are too many rectangles."""
+    """Yield the bad pixels of modules with `rows` rows each. `shape`: the shape of all modules, stacked from top to bottom. Raise ValueError for too
+    many rectangles."""
     bad = geometry.bad_pixels(shape)
     count = 0
     for number in range(-(-shape[0] // rows)):
@@ -137,7 +138,8 @@ def _bad_parts(geometry: CrystfelGeometry, shape: tuple[int, int], rows: int) ->
 
 
 def rectangles_of(pixels: NDArray[np.bool_]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield left, top, width and height of rectangles that hold these pixels, each once: runs of a row, and the same runs of rows below."""
+    """Yield left, top, width and height of rectangles that cover these pixels, each once: runs within a row, joined with equal runs of the rows
+    below."""
     edges = np.diff(np.pad(pixels, ((0, 0), (1, 1))).astype(np.int8), axis=1)
     begun: dict[tuple[int, int], int] = {}
     for row in range(len(pixels) + 1):
@@ -150,7 +152,7 @@ def rectangles_of(pixels: NDArray[np.bool_]) -> Iterator[tuple[int, int, int, in
 
 
 def _saturation(panels: Sequence[Panel]) -> float:
-    """Return the value from which on pixels are saturated, 0 when the file has none. ValueError when it has several."""
+    """Return the value from which pixels are saturated, 0 when the file gives none. Raise ValueError when it gives several."""
     found: float | None = None
     for panel in panels:
         at = panel.values.get("max_adu")
@@ -164,7 +166,7 @@ def _saturation(panels: Sequence[Panel]) -> float:
 
 
 def _check_one_size(panels: Sequence[Panel]) -> None:
-    """Check that all lengths are in pixels of one size."""
+    """Check that all lengths are in pixels of one size. Raise ValueError."""
     sized = [(panel.resolution, panel) for panel in panels if panel.resolution]
     for (line, size), panel in sized:
         if size != sized[0][0][1]:
@@ -174,7 +176,7 @@ def _check_one_size(panels: Sequence[Panel]) -> None:
 
 
 def _exact(panel: Panel, rows: int) -> PanelPlace:
-    """Return the place of the panel; `rows`: of a module. Offsets along the beam count from the detector's distance, in pixels like all else."""
+    """Return the exact place of the panel; `rows`: rows of a module. Offsets along the beam are relative to the detector's distance, in pixels."""
     plane = Plane((*panel.corner, panel.offset), panel.fs, panel.ss)
     number = panel.top // rows
     return PanelPlace(
@@ -215,8 +217,8 @@ def _axis(panel: Panel, name: str, direction: tuple[float, float, float]) -> tup
 def _corner(
     panel: Panel, image: _Way, first_row: int, orientation: Orientation, module: tuple[int, int]
 ) -> tuple[float, float]:
-    """Return the place where the panel's module would begin, in pixels of the image. It follows from the panel's middle, which small turns leave in place.
-    `module`: columns, rows."""
+    """Return the place where the panel's module begins, in pixels of the image. It is computed from the panel's centre, which small rotations do not
+    move. `module`: columns, rows."""
     width, height = panel.right - panel.left, panel.bottom - panel.top
     middle = [panel.corner[axis] + panel.fs[axis] * width / 2 + panel.ss[axis] * height / 2 for axis in (0, 1)]
     column, row = panel.left + width / 2, panel.top - first_row + height / 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometry of an experiment for kernels: PONI files (by pyFAI), maps of pixels, masks. Messages name key, file and pixel.
+"""Reads the geometry of an experiment for kernels: PONI files (with pyFAI), maps of pixels, masks. Error texts name key, file and pixel.
 
-Everything is read in the process that asks, from files that may come from anywhere: regular ones of bounded size.
+All files are read in the calling process. They may be foreign, so only regular files of bounded size are read.
 """
 
 import functools
@@ -31,7 +31,7 @@ UNITS = ("q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm", "d*2_A^-2")
 
 
 def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrator":
-    """Read the geometry for images of `shape` (rows, columns). Raise ValueError or OSError that begin with the key."""
+    """Read the geometry for images of `shape` (rows, columns). Raise ValueError or OSError with a text that begins with the key."""
     text = read_named_text(key, path, _MOST_PONI, _NO_PONI)
     try:
         from pyFAI.integrator.azimuthal import AzimuthalIntegrator
@@ -94,14 +94,14 @@ def _check(key: str, path: str, found: "AzimuthalIntegrator", shape: tuple[int, 
 
 
 def _poni_values(text: str) -> dict[str, str]:
-    """Return the lines of the checked text, as pyFAI would take them out of the file."""
+    """Return the lines of the checked text by key, as pyFAI would read them."""
     lines = (line.partition(":") for line in lines_of(text) if not line.startswith("#"))
     return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
 
 
 def poni_experiment(key: str, path: str) -> dict[str, float]:
-    """Return the experiment of a PONI file, by key of [detector]: the distance along the beam, the energy, the size of its pixels if they are square. It is
-    not checked further. Raise ValueError or OSError that begin with the key."""
+    """Return the experiment of a PONI file, by key of [detector]: the distance along the beam, the energy, and the pixel size if pixels are square.
+    The values are not checked further. Raise ValueError or OSError with a text that begins with the key."""
     values = _poni_values(read_named_text(key, path, _MOST_PONI, _NO_PONI))
     found: dict[str, float] = {}
     distance, *turns = (_real(values.get(name)) for name in ("distance", "rot1", "rot2"))
@@ -118,7 +118,7 @@ def poni_experiment(key: str, path: str) -> dict[str, float]:
 
 
 def _real(text: str | None) -> float | None:
-    """Return the number, None when the text is none."""
+    """Return the number, None when the text is no number."""
     try:
         value = float(text) if text else math.nan
     except ValueError:
@@ -127,7 +127,7 @@ def _real(text: str | None) -> float | None:
 
 
 class _Quiet:
-    """Silences pyFAI's log on a file, since the faults are reported here. Records of others, in another thread, go on."""
+    """Silences pyFAI's log records on a file, because this module reports the faults. Records of other threads are kept."""
 
     def __enter__(self) -> None:
         self._logger = logging.getLogger("pyFAI")
@@ -143,7 +143,7 @@ def _line(error: BaseException) -> str:
 
 
 def checked_unit(key: str, path: str, poni: "AzimuthalIntegrator", unit: str) -> str:
-    """Return the unit, when the geometry can be expressed in it."""
+    """Return the unit if the geometry can be expressed in it. Raise ValueError otherwise."""
     needs_wavelength = unit.startswith(("q_", "d"))
     if needs_wavelength and not (poni.wavelength and np.isfinite(poni.wavelength) and poni.wavelength > 0):
         raise ValueError(f"{key}: {path}: has no wavelength, which {unit} needs; take 2th_deg, or put it there")
@@ -151,7 +151,8 @@ def checked_unit(key: str, path: str, poni: "AzimuthalIntegrator", unit: str) ->
 
 
 def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """Read numbers of pixels [row][column] from any file that holds one such array (array_file.py). Raise ValueError or OSError that begin with the key."""
+    """Read numbers for pixels, [row][column], from any file that holds one such array (array_file.py). Raise ValueError or OSError with a text that
+    begins with the key."""
     try:
         return read_array_file(path, np.dtype(dtype), shape)
     except OSError as error:
@@ -173,12 +174,12 @@ def read_numbers(key: str, path: str, shape: tuple[int, int], masked: NDArray[np
 
 
 def read_mask(key: str, path: str, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return True where a pixel is masked: the file's value is not 0, as in pyFAI, fit2d and NeXus."""
+    """Return True for a masked pixel: the file's value is not 0, as in pyFAI, fit2d and NeXus."""
     return np.asarray(read_image(key, path, shape, "u1") != 0)
 
 
 def pixel_text(wrong: NDArray[np.bool_]) -> str:
-    """Return the first pixel of several, in words."""
+    """Return the first True pixel as text."""
     row, column = np.argwhere(wrong)[0]
     return f"the pixel in row {row}, column {column}"
 

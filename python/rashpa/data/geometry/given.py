@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays that kernels are given at set-up (the `inputs` that they declare), made from the files that their parameters name."""
+"""Makes the arrays that kernels need at set-up (their declared `inputs`) from the files that their parameters name."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -18,13 +18,13 @@ Values = Mapping[str, Any]
 
 
 class GivenError(RashpaError, ValueError):
-    """Reports arrays that cannot be made; names kernel, key, file and, where it is one, the pixel."""
+    """Reports arrays that cannot be made. The text names kernel, key, file and, for a wrong pixel, the pixel."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """Describes the images that a kernel will see. `mask`: NXmx pixel_mask bits [height][width]; None: unknown. `counts`: the least
-    and the largest value of a pixel that is not masked; None: unknown."""
+    """Describes the images that a kernel will receive. `mask`: NXmx pixel_mask bits [height][width], None when unknown. `counts`: the least and the
+    largest value of an unmasked pixel, None when unknown."""
 
     height: int
     width: int
@@ -42,7 +42,8 @@ class Image:
 
 
 def behind(image: Image, declared: Mapping[str, Any], values: Values) -> Image:
-    """Return the image behind a kernel, given by declaration and parameters, for the next one: pixels that it makes are masked as kernels mask them."""
+    """Return the description of the images that a kernel makes, for the next kernel. `declared`, `values`: declaration and parameters of the kernel.
+    New pixels are masked as kernels mask them."""
     port = next((one for one in declared.get("makes", ()) if one["port"] == "pixels"), None)
     if port is None:
         return image
@@ -69,7 +70,7 @@ MAKERS: dict[str, str] = {
 
 
 def given_arrays(kernel: str, values: Values, image: Image) -> dict[str, NDArray[Any]]:
-    """Return the inputs of the kernel, none for kernels that take none. Raise GivenError when they cannot be made."""
+    """Return the inputs of the kernel, empty for a kernel without inputs. Raise GivenError when they cannot be made."""
     if kernel not in MAKERS:
         return {}
     module, _, name = MAKERS[kernel].partition(":")

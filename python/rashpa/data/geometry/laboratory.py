@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From pixels to the laboratory. Axes are those of NeXus (McStas) and CrystFEL: z along the beam, y up, x to the left of an observer at the source. Places of
-pixels count from the outer corner of the first one, so that its middle is (0.5, 0.5)."""
+"""Converts places of pixels to the laboratory. Axes are those of NeXus (McStas) and CrystFEL: z along the beam, y up, x to the left of an observer at
+the source. Places in an image count from the outer corner of the first pixel, so that the pixel's centre is (0.5, 0.5)."""
 
 import math
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ _VECTORS: dict[Direction, Vector] = {
 
 @dataclass(frozen=True)
 class Plane:
-    """Describes a flat lattice of pixels: the place of its corner, and the steps to the next column and to the next row. All in one unit of length."""
+    """Describes a flat grid of pixels: the place of its corner, and the steps to the next column and to the next row, in one unit of length."""
 
     corner: Vector
     fast: Vector
     slow: Vector
 
     def at(self, place: Place) -> Vector:
-        """Return the laboratory place of a place in the lattice."""
+        """Return the laboratory place of a place in the grid."""
         x, y, z = (
             corner + place[0] * fast + place[1] * slow
             for corner, fast, slow in zip(self.corner, self.fast, self.slow, strict=True)
@@ -41,11 +41,11 @@ class Plane:
         return x, y, z
 
     def moved(self, by: Vector) -> "Plane":
-        """Return the plane whose corner lies `by` further."""
+        """Return the plane moved by `by`."""
         return Plane(_sum(self.corner, by), self.fast, self.slow)
 
     def starting(self, place: Place) -> "Plane":
-        """Return the same lattice whose corner is that of the pixel at `place`."""
+        """Return the same grid with its corner at the pixel `place`."""
         return Plane(self.at(place), self.fast, self.slow)
 
     def scaled(self, factor: float) -> "Plane":
@@ -53,7 +53,8 @@ class Plane:
         return Plane(_times(self.corner, factor), _times(self.fast, factor), _times(self.slow, factor))
 
     def turned(self, way: Orientation, width: int, height: int) -> "Plane":
-        """Return the lattice of a frame of width × height pixels as it lies in an image, when this one is that of the frame as it is read."""
+        """Return the grid of a frame of width × height pixels in the orientation that it has in an image. This grid is that of the frame in readout
+        order."""
         column, row = way.steps
         sides = way.sides(width, height)
         fast = _sum(_times(self.fast, column[0]), _times(self.slow, row[0]))
@@ -69,7 +70,7 @@ class Plane:
 
 @dataclass(frozen=True)
 class Axes:
-    """Names the directions of the columns and the rows of an assembled image in the laboratory."""
+    """Names the laboratory directions of the columns and the rows of an assembled image."""
 
     fast: Direction = "-x"
     slow: Direction = "-y"

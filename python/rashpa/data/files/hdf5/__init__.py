@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDF5 files that may come from anywhere. Of each array: which rows exist, where do their bytes lie, may they be read (docs/decisions/0112-hdf5-follows-nothing-by-itself.md)."""
+"""Reads foreign HDF5 files. Determines for each array which rows exist, where their bytes are, and whether they may be read
+(docs/decisions/0112-hdf5-follows-nothing-by-itself.md)."""

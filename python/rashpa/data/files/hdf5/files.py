@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files to which an HDF5 file leads. Only this module opens them, and only in allowed folders: HDF5 itself follows nothing."""
+"""Opens the files to which an HDF5 file links, only in allowed folders. No other module opens them, and the HDF5 library follows no link."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rashpa.data.files.regular_file import open_regular, real_path, reason
 
 
 def folders_of(path: Path, follow: Iterable[Path | str] = ()) -> tuple[Path, ...]:
-    """Return the folders in which the sources of a file may lie: its own, as it is named and as it really is, and those of `follow`."""
+    """Return the folders in which the sources of a file may be: its own folder, as named and with links resolved, and those of `follow`."""
     named = [real_path(folder) for folder in follow]
     return tuple(dict.fromkeys([real_path(path.absolute().parent), real_path(path).parent, *named]))
 
 
 @dataclass(frozen=True)
 class Held:
-    """Holds an open HDF5 file. `path`: as it is named; `real`: as it is."""
+    """Holds an open HDF5 file. `path`: its path as named; `real`: its path with links resolved."""
 
     path: Path
     real: Path
@@ -40,7 +40,7 @@ class Held:
 
 @dataclass
 class Files:
-    """Opens files for one reader. `kind`: of the errors that it raises; `options`: of h5py.File."""
+    """Opens files for one reader. `kind`: the type of the errors that it raises; `options`: options of h5py.File."""
 
     folders: tuple[Path, ...]
     kind: type[BadFileError] = BadFileError
@@ -48,7 +48,7 @@ class Files:
     _held: dict[Path, Held] = field(default_factory=dict)
 
     def open(self, path: Path) -> Held:
-        """Return the HDF5 file, opened once. Raise FileNotFoundError when it is not there."""
+        """Return the open HDF5 file; each file is opened once. Raise FileNotFoundError when it does not exist."""
         raw, real = self.opened(path)
         with raw:
             if (known := self._held.get(real)) is not None:
@@ -67,7 +67,7 @@ class Files:
         return held
 
     def source(self, name: str, beside: Held) -> Path:
-        """Return the path of a file that `beside` names; of an absent one, the path where it should be. Raise `kind` when it may not be read."""
+        """Return the path of a file that `beside` names; for a missing file, its expected path. Raise `kind` when it may not be read."""
         given = Path(name)
         tries = [folder / given for folder in (beside.path.parent, beside.real.parent)]
         if given.is_absolute():  # the folder may have been moved with all that it holds
@@ -81,7 +81,7 @@ class Files:
         return tries[0]
 
     def open_source(self, path: Path, beside: Held) -> Held:
-        """Open an HDF5 file that source() has named."""
+        """Open an HDF5 file; `path` comes from source()."""
         try:
             return self.open(path)
         except OSError as error:
@@ -90,7 +90,7 @@ class Files:
             raise self.kind(f"{path}: a part of {beside.path.name}: {reason(error)}") from None
 
     def open_bytes(self, path: Path, beside: Held) -> io.BufferedReader:
-        """Open a file of plain bytes that source() has named. Raise FileNotFoundError when it is not there."""
+        """Open a file of plain bytes; `path` comes from source(). Raise FileNotFoundError when it does not exist."""
         try:
             return self.opened(path)[0]
         except OSError as error:
@@ -99,7 +99,7 @@ class Files:
             raise self.kind(f"{path}: a part of {beside.path.name}: {reason(error)}") from None
 
     def allows(self, path: Path) -> bool:
-        """Return True when the path lies, links followed, in an allowed folder or is an allowed file."""
+        """Return True when the path, with links resolved, is in an allowed folder or is an allowed file."""
         with blaming(f"{str(path)[:200]!r}", self.kind, "it is no path"):
             real = real_path(path)
         return _lies_in(real, self.folders)
@@ -119,7 +119,7 @@ class Files:
             one.handle.close()
 
     def opened(self, path: Path) -> tuple[io.BufferedReader, Path]:
-        """Open a file in an allowed folder for reading bytes; return it, and its real path. Raise OSError."""
+        """Open a file in an allowed folder for reading bytes; return it and its path with links resolved. Raise OSError."""
         file = open_regular(path)
         real = Path(f"/proc/self/fd/{file.fileno()}").readlink()
         if _lies_in(real, self.folders):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chunks that unpack to no more than they declare: the declared size of a chunk is checked before any filter of HDF5 takes memory for it."""
+"""Decompresses chunks to no more than they declare. The declared size of a chunk is checked before any HDF5 filter allocates memory for it."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _busy = threading.Lock()
 
 
 class ChunkError(RashpaError, ValueError):
-    """Reports a chunk that does not unpack to its declared size; the text says why."""
+    """Reports a chunk that does not decompress to its declared size; the text gives the reason."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Describes one filter of the pipeline, in the order of writing."""
+    """Describes one filter of a dataset's filter pipeline, which is in the order of writing."""
 
     number: int
     values: tuple[int, ...]
 
 
 def filters_of(properties: h5py.h5p.PropDCID) -> tuple[Filter, ...]:
-    """Return the pipeline of a dataset."""
+    """Return the filter pipeline of a dataset."""
     found = (properties.get_filter(n) for n in range(properties.get_nfilters()))
     return tuple(Filter(number, tuple(values)) for number, _, values, _ in found)
 
@@ -56,8 +56,8 @@ def filters_of(properties: h5py.h5p.PropDCID) -> tuple[Filter, ...]:
 def unpacked(
     pipeline: tuple[Filter, ...], mask: int, chunk: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> NDArray[Any] | None:
-    """Return the values of a chunk of `shape`, None when HDF5 has to unpack it, and then takes no more than the chunk declares. Raise ChunkError when it is
-    damaged, or a bomb."""
+    """Return the values of a chunk of `shape`, None when the HDF5 library must decompress it and is known to take no more memory than declared. Raise
+    ChunkError when it is damaged, or would expand too far."""
     wanted = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     most = wanted + _SPARE
     used = [one for n, one in enumerate(pipeline) if not mask >> n & 1]
@@ -109,7 +109,7 @@ def _unshuffled(data: bytes, size: int) -> bytes:
 
 
 def _check_said(one: Filter, data: bytes, most: int) -> None:
-    """Check that the filter takes no more memory than the chunk declares."""
+    """Check that the filter takes no more memory than the chunk declares. Raise ChunkError."""
     if one.number in (_NBIT, _SCALEOFFSET):  # they take what the dataset says of itself
         said = one.values[2] * one.values[4] if len(one.values) > 4 else most + 1
     elif one.number == _ZSTD:
@@ -142,7 +142,7 @@ def _codec(element_bytes: int) -> Any:
 
 
 def _bitshuffle_lz4(one: Filter, chunk: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
-    """Unpack on all threads, where HDF5's filter uses one; return None for another filter, or when HDF5 is to report the fault."""
+    """Decompress on all threads, while HDF5's filter uses one. Return None for another filter, or when HDF5 is to report the fault."""
     if _native is None or one.number != _BITSHUFFLE or len(one.values) < 5 or one.values[4] != _BITSHUFFLE_LZ4:
         return None
     if dtype.itemsize not in (1, 2, 4, 8) or dtype.byteorder not in "<|=" or dtype.kind not in "iufb":

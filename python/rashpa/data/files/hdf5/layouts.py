@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places of an array's bytes: in its own file, at once or in chunks, in files of plain bytes, or in other arrays. Each layout reports absent parts, and
-reads present ones."""
+"""Finds the bytes of an array: in its own file, contiguous or in chunks, in files of plain bytes, or in other arrays. Each layout reports absent
+parts, and reads present ones."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ Kind = Literal["file", "short", "unwritten"]
 
 @dataclass(frozen=True)
 class Absence:
-    """Gives the reason why there are no bytes: the file is gone, it ends early, or they were never written. `text` names the file."""
+    """Gives the reason why bytes are absent: their file is missing, it ends early, or they were never written. `text` names the file."""
 
     kind: Kind
     text: str
 
 
 class Layout(Protocol):
-    """Declares access to the bytes of one array."""
+    """Declares the access to the bytes of one array. A box is a range of indices for each axis."""
 
     def absent(self, box: Box) -> Absence | None:
-        """Return why a part of the box has no bytes, None when all are there."""
+        """Return the reason why a part of the box has no bytes, None when all are present."""
 
     def read(self, box: Box) -> NDArray[Any]:
-        """Return the values of a box that is there."""
+        """Return the values of a box; its bytes must be present."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Holds a dataset and the file that holds it."""
+    """Holds a dataset and its file."""
 
     files: Files
     held: Held
@@ -50,18 +50,18 @@ class Place:
         return f"{self.held.path}: {self.data.name}"
 
     def wrong(self, why: str) -> BadFileError:
-        """Return the error that names it."""
+        """Return the error that names the dataset and the fault `why`."""
         return self.files.kind(f"{self}: {why}")
 
     def behind(self, box: Box) -> Absence | None:
-        """Return an absence when the box is larger than the dataset."""
+        """Return an absence when the box exceeds the dataset, otherwise None."""
         if all(end <= size for (_, end), size in zip(box, self.data.shape, strict=True)):
             return None
         return Absence("short", f"{self}: it has {len(self.data)} images, and the file that leads to it says more")
 
 
 class Contiguous:
-    """Reads an array in one piece of its file."""
+    """Reads an array that is contiguous in its file."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -85,7 +85,7 @@ class Contiguous:
 
 
 class Chunked:
-    """Reads an array in chunks of its file. They are looked up once; refresh() looks again."""
+    """Reads an array stored in chunks of its file. Their places are read once; refresh() reads them again."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -97,7 +97,7 @@ class Chunked:
         )
 
     def refresh(self) -> None:
-        """Look again at a file that a process writes."""
+        """Read the places of chunks again, for a file that a process still writes."""
         self.__dict__.pop("_ends", None)
 
     def absent(self, box: Box) -> Absence | None:
@@ -147,7 +147,7 @@ class Chunked:
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
-        """Return the end of each chunk in the file; 0: it is not there."""
+        """Return the end offset of each chunk in the file, 0 for an absent chunk."""
         data = self._place.data
         counts = tuple(-(-size // chunk) for size, chunk in zip(data.shape, self._chunk, strict=True))
         if np.prod(counts, dtype=float) > _MOST_CHUNKS:
@@ -172,7 +172,7 @@ _IMAGES = 3  # axes of a dataset of images
 
 
 class External:
-    """Reads an array in files of plain bytes, one after the other, without HDF5."""
+    """Reads an array from a sequence of files of plain bytes, without the HDF5 library."""
 
     def __init__(self, place: Place) -> None:
         self._place = place

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selections of virtual datasets: the rows of the whole and the rows of the source that hold them."""
+"""Maps selections of virtual datasets: rows of the virtual dataset to the rows of the source that hold them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNLIMITED = 2**63
 
 
 class SelectionError(RashpaError, ValueError):
-    """Refuses a mapping that is not supported; the text says why."""
+    """Refuses a mapping that is not supported; the text gives the reason."""
 
 
 def whole(shape: tuple[int, ...]) -> Box:
@@ -29,7 +29,7 @@ def whole(shape: tuple[int, ...]) -> Box:
 
 
 def slices(box: Box) -> tuple[slice, ...]:
-    """Return the index for NumPy and h5py."""
+    """Return the box as an index for NumPy and h5py."""
     return tuple(slice(first, end) for first, end in box)
 
 
@@ -40,7 +40,7 @@ def size_of(box: Box) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Axes:
-    """Describes a selection that is the product of indices of each axis."""
+    """Describes a selection that is a product of indices for each axis."""
 
     indices: tuple[NDArray[np.int64], ...]
 
@@ -51,12 +51,12 @@ class Axes:
 
 
 def everything(shape: tuple[int, ...]) -> Axes:
-    """Return the selection of all of an array of this shape."""
+    """Return the selection of a whole array of this shape."""
     return Axes(tuple(_numbers([(0, size)]) for size in shape))
 
 
 def axes_of(space: h5py.h5s.SpaceID) -> Axes | None:
-    """Return the axes of a selection, None when it selects nothing. Raise SelectionError when it is no product."""
+    """Return the axes of a selection, None when it selects nothing. Raise SelectionError when it is no product of indices."""
     kind = space.get_select_type()
     if kind == h5py.h5s.SEL_NONE:
         return None
@@ -75,7 +75,7 @@ def axes_of(space: h5py.h5s.SpaceID) -> Axes | None:
 
 
 def is_unlimited(count: int) -> bool:
-    """Return whether a count of a selection is of all that there is."""
+    """Return True when a count of a selection means unlimited."""
     return count >= _UNLIMITED
 
 
@@ -98,7 +98,7 @@ def _numbers(ranges: list[tuple[int, int]]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Piece:
-    """Holds some rows of the whole, and the box of the source that holds them: `inside` are its indices in that box, an axis each."""
+    """Holds some rows of the virtual dataset, and the box of the source that contains them. `inside`: the indices within that box, for each axis."""
 
     rows: NDArray[np.int64]
     box: Box
@@ -106,7 +106,7 @@ class Piece:
 
 
 class Mapping:
-    """Maps rows of the whole (indices of its first axis) to their places in the source."""
+    """Maps rows of the virtual dataset (indices of its first axis) to their places in the source."""
 
     def __init__(self, target: Axes) -> None:
         self.rows = target.indices[0]
@@ -114,7 +114,7 @@ class Mapping:
         self.pixels = math.prod(target.counts[1:])  # of each row
 
     def lead_to_all(self, shape: tuple[int, ...]) -> None:
-        """Map to all of an array of this shape, which may have another number of images than it had."""
+        """Map the rows to a whole array of this shape. Its number of images may have changed since the mapping was written."""
         counts = (len(self.rows), *shape[1:])
         self.lead_to(everything(counts if math.prod(counts[1:]) == self.pixels else shape))
 
@@ -134,12 +134,12 @@ class Mapping:
         self._inner = source.indices[splits[-1] :]
 
     def has(self, first: int, end: int) -> bool:
-        """Return True when the mapping has some of the rows `first` … `end` of the whole."""
+        """Return True when the mapping contains some of the rows `first` … `end` of the virtual dataset."""
         low, high = np.searchsorted(self.rows, (first, end))
         return bool(low < high)
 
     def pieces(self, first: int, end: int) -> list[Piece]:
-        """Return pieces of rows `first` … `end` of the whole; rows that follow one another in both are one piece."""
+        """Return the rows `first` … `end` in pieces; rows that are consecutive in both datasets form one piece."""
         low, high = np.searchsorted(self.rows, (first, end))
         if low == high:
             return []
@@ -161,7 +161,7 @@ class Mapping:
     def place(
         self, piece: Piece, values: NDArray[np.generic], into: NDArray[np.generic], first: int, columns: Box
     ) -> None:
-        """Copy `values`, the box of `piece`, into `into`: rows of the whole from `first` on, and `columns` of its other axes."""
+        """Copy `values`, the box of `piece`, into `into`, which holds rows of the virtual dataset from `first` on, and `columns` of its other axes."""
         picked = _picked(values, piece.inside).reshape(len(piece.rows), *(len(one) for one in self._trailing))
         inner = [(one >= low) & (one < high) for one, (low, high) in zip(self._trailing, columns, strict=True)]
         if not all(mask.all() for mask in inner):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the sources of virtual datasets: one a mapping, or one a block of images where the name is a pattern with the number of the block, %b."""
+"""Names the sources of virtual datasets: one for each mapping or, where the name is a pattern with a block number (%b), one for each block of images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_BLOCKS = 1 << 16
 
 @dataclass(frozen=True)
 class Source:
-    """Names an array of a file, and the places of the whole that it holds."""
+    """Names an array of a file, and the part of the virtual dataset that it holds."""
 
     file: str
     name: str
@@ -27,7 +27,7 @@ class Source:
 
 
 def sources_of(properties: h5py.h5p.PropDCID, number: int, shape: tuple[int, ...]) -> Iterator[Source]:
-    """Yield the sources of a mapping of a dataset of this shape. Raise SelectionError when it is not supported."""
+    """Yield the sources of mapping `number` of a dataset of this shape. Raise SelectionError when the mapping is not supported."""
     file, name = properties.get_virtual_filename(number), properties.get_virtual_dsetname(number)
     space = properties.get_virtual_vspace(number)
     if not (_is_pattern(file) or _is_pattern(name)):
@@ -40,7 +40,7 @@ def sources_of(properties: h5py.h5p.PropDCID, number: int, shape: tuple[int, ...
 
 
 def _blocks(space: h5py.h5s.SpaceID, shape: tuple[int, ...]) -> Iterator[Axes]:
-    """Yield the target of each block of images: they follow one another along the first axis, as far as the whole has rows."""
+    """Yield the target of each block of images: blocks follow one another along the first axis, up to the end of the dataset."""
     if not shape or space.get_select_type() != h5py.h5s.SEL_HYPERSLABS or not space.is_regular_hyperslab():
         raise SelectionError("its pattern is of no blocks of images")
     starts, strides, counts, sizes = space.get_regular_hyperslab()
@@ -58,8 +58,8 @@ def _blocks(space: h5py.h5s.SpaceID, shape: tuple[int, ...]) -> Iterator[Axes]:
 
 
 def opened_by_hdf5(data: h5py.Dataset, folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files that HDF5 opens by itself, as soon as it is asked how many images a dataset has: those of mappings that end where their sources end.
-    `folders`: where it looks for names that are no whole paths."""
+    """Yield the files that the HDF5 library itself opens when asked for a dataset's number of images: sources of unlimited mappings. `folders`: the
+    folders where it searches for names that are no absolute paths."""
     properties = data.id.get_create_plist()
     if properties.get_layout() != h5py.h5d.VIRTUAL:
         return
@@ -75,7 +75,7 @@ def opened_by_hdf5(data: h5py.Dataset, folders: Iterable[Path]) -> Iterator[Path
 
 
 def _is_open(space: h5py.h5s.SpaceID) -> bool:
-    """Return whether a selection ends with its source."""
+    """Return True when a selection is unlimited, so that it ends with its source."""
     if space.get_select_type() != h5py.h5s.SEL_HYPERSLABS or not space.is_regular_hyperslab():
         return False
     _, _, counts, sizes = space.get_regular_hyperslab()
@@ -83,14 +83,14 @@ def _is_open(space: h5py.h5s.SpaceID) -> bool:
 
 
 def _expression(name: str) -> str:
-    """Return what the names of a pattern match; numbers are its group."""
+    """Return a regular expression that matches the names of a pattern; its group is the number."""
     plain = _MARK.sub(lambda mark: "%" if mark[1] == "%" else "\0", name)
     return "([0-9]+)".join(map(re.escape, plain.split("\0")))
 
 
 def check_gap(folder: Path, pattern: str, blocks: int) -> None:
-    """Check that no file of a pattern has a larger number than those of the first blocks, which ended at the first one that is not there. Raise SelectionError
-    otherwise. `folder`: from which names of files count."""
+    """Check that no file of a pattern has a larger number than the first `blocks` blocks, which end at the first missing file. Raise SelectionError
+    when one has. `folder`: the folder to which file names are relative."""
     path = folder / pattern
     if not _is_pattern(path.name) or _is_pattern(str(path.parent)):
         return
@@ -117,5 +117,5 @@ def _is_pattern(name: str) -> bool:
 
 
 def _filled(name: str, block: int) -> str:
-    """Return the name for a block of images."""
+    """Return the pattern's name for a block of images."""
     return _MARK.sub(lambda mark: "%" if mark[1] == "%" else str(block), name)

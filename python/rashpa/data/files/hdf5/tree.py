@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups and arrays of HDF5 files, with the names of h5py. Links are followed here, into allowed folders alone, and absent bytes are an error, never a fill
-value."""
+"""Defines groups and arrays of HDF5 files, with the names of h5py. They follow links only into allowed folders, and report absent bytes as an error,
+never as fill values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES_SHOWN = 3
 
 
 class Array:
-    """Reads a dataset. It reports absent parts; reading them is an error."""
+    """Reads a dataset. It can report absent parts; reading an absent part raises an error."""
 
     def __init__(self, place: Place, find: Finder) -> None:
         self._place = place
@@ -42,27 +42,27 @@ class Array:
 
     @property
     def attrs(self) -> h5py.AttributeManager:
-        """Return the attributes of h5py, since they lead to no other file."""
+        """Return the attributes as h5py has them; attributes link to no other file."""
         return self._place.data.attrs
 
     @property
     def file(self) -> Path:
-        """Return the path of its file."""
+        """Return the path of the array's file."""
         return self._place.held.path
 
     @property
     def name(self) -> str:
-        """Return the name in the object's own file."""
+        """Return the array's name in its own file."""
         return str(self._place.data.name)
 
     @property
     def stored_bytes(self) -> int:
-        """Return the bytes that the array takes in its own file."""
+        """Return the number of bytes that the array takes in its own file."""
         return int(self._place.data.id.get_storage_size())
 
     @property
     def chunk_bytes(self) -> int:
-        """Return the unpacked size of the array's largest chunk, in bytes; 0 when it has no chunks."""
+        """Return the uncompressed size in bytes of the array's largest chunk; 0 when it has no chunks."""
         chunk = self._place.data.chunks
         return int(np.prod(chunk, dtype=np.int64)) * self.dtype.itemsize if chunk else 0
 
@@ -74,7 +74,7 @@ class Array:
 
     @cached_property
     def layout(self) -> Layout:
-        """Return the layout of the array's bytes."""
+        """Return the object that finds the array's bytes."""
         properties = self._place.data.id.get_create_plist()
         kind = properties.get_layout()
         if kind == h5py.h5d.CHUNKED:
@@ -84,7 +84,7 @@ class Array:
         return External(self._place) if properties.get_external_count() else Contiguous(self._place)
 
     def refresh(self) -> None:
-        """Look again at a file that a process writes."""
+        """Read shape and places again, for a file that a process still writes."""
         with blaming(str(self._place), self._place.files.kind):
             self._place.data.refresh()
         self.shape = self._place.data.shape
@@ -92,22 +92,22 @@ class Array:
             self.layout.refresh()
 
     def absence(self, row: int) -> Absence | None:
-        """Return why row `row` of the first axis is not there, None when it is."""
+        """Return the reason why a row of the first axis is absent, None when it is present."""
         return self.layout.absent(((row, row + 1), *whole(self.shape[1:])))
 
     def absences(self) -> dict[int, Absence]:
-        """Return the absences of all rows that are not there."""
+        """Return the reason for each absent row, by its number."""
         if self.layout.absent(whole(self.shape)) is None:
             return {}
         found = ((row, self.absence(row)) for row in range(len(self)))
         return {row: absence for row, absence in found if absence is not None}
 
     def rows(self, first: int, end: int) -> NDArray[Any]:
-        """Return rows of the first axis. Raise the file's error when one of them is absent."""
+        """Return rows of the first axis. Raise the file's error when one is absent."""
         return self._read(((first, end), *whole(self.shape[1:])))
 
     def gaps(self, first: int, end: int) -> NDArray[np.bool_] | None:
-        """Return True for values of these rows that no source has, for which HDF5 gives 0; None when there are none."""
+        """Return True for values of these rows that no source holds, for which HDF5 gives 0; None when there are none."""
         if not isinstance(self.layout, Virtual):
             return None
         return self.layout.gaps(((first, end), *whole(self.shape[1:])))
@@ -133,7 +133,7 @@ class Array:
 
 
 class Group:
-    """Holds a group; its members are taken by their paths."""
+    """Holds a group; members are accessed by their paths."""
 
     def __init__(self, held: Held, group: h5py.Group, find: Finder) -> None:
         self._held = held
@@ -145,17 +145,17 @@ class Group:
 
     @property
     def attrs(self) -> h5py.AttributeManager:
-        """Return the attributes of h5py."""
+        """Return the attributes as h5py has them."""
         return self._group.attrs
 
     @property
     def name(self) -> str:
-        """Return the name in the object's own file."""
+        """Return the group's name in its own file."""
         return str(self._group.name)
 
     @property
     def file(self) -> Path:
-        """Return the path of its file."""
+        """Return the path of the group's file."""
         return self._held.path
 
     def __iter__(self) -> Iterator[str]:
@@ -165,7 +165,7 @@ class Group:
         return len(self._group)
 
     def __contains__(self, path: object) -> bool:
-        """Return True when there is such a member, or a link of this name, even one that leads nowhere."""
+        """Return True for a member or a link of this name, even for a broken link."""
         parts = _parts(str(path))
         here: Group | Array | Absence | None = self
         for part in parts[:-1]:
@@ -173,19 +173,19 @@ class Group:
         return isinstance(here, Group) and bool(parts) and here.has_link(parts[-1])
 
     def has_link(self, name: str) -> bool:
-        """Return True when a member of this very name is linked."""
+        """Return True when a member is linked under exactly this name."""
         return self._find.link(self._held, self._group, name) is not None
 
     def link_of(self, name: str) -> Any:
-        """Return the link as h5py has it: hard, soft or external; None when there is none."""
+        """Return the link in h5py's form: hard, soft or external; None when there is none."""
         return self._find.link(self._held, self._group, name)
 
     def find(self, path: str) -> Group | Array | Absence | None:
-        """Return the object at the path, None when there is no such member, an Absence when a link leads nowhere."""
+        """Return the object at the path, None when there is no such member, an Absence when a link is broken."""
         return self._find.walk(self._held, self._group, path, 0)
 
     def __getitem__(self, path: str) -> Any:
-        """Return the group or array. Raise KeyError when there is no such member, the file's error when a link to it leads nowhere."""
+        """Return the group or array. Raise KeyError when there is no such member, and the file's error when a link to it is broken."""
         found = self.find(path)
         if found is None:
             raise KeyError(f"{self} has no {path}")
@@ -208,7 +208,7 @@ class Group:
 
 
 class Finder:
-    """Walks along links, also into other files."""
+    """Finds objects by following links, also into other files."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -218,12 +218,12 @@ class Finder:
         return Group(held, held.handle["/"], self)
 
     def link(self, held: Held, group: h5py.Group, name: str) -> Any:
-        """Return the link as h5py has it, None when there is none."""
+        """Return the link in h5py's form, None when there is none."""
         with blaming(f"{held.path}: {group.name}/{name}", self.files.kind):
             return group.get(name, getlink=True)
 
     def walk(self, held: Held, group: h5py.Group, path: str, links: int) -> Group | Array | Absence | None:
-        """Walk the path as Group.find() does; `links`: the number of links so far."""
+        """Find an object as Group.find() does; `links`: the number of links followed so far."""
         if links > _MOST_LINKS:
             raise self.files.kind(
                 f"{held.path}: {path}: more than {_MOST_LINKS} links lead from one to the next; copy it again"
@@ -250,7 +250,7 @@ class Finder:
         return Group(held, group, self)
 
     def _below(self, led: Group | Array | Absence, rest: str, links: int) -> Group | Array | Absence | None:
-        """Return the object at `rest` below the target of a link; None when the link is whole, and there is no such member behind it."""
+        """Return the object at `rest` below the target of a link; None when the target has no such member."""
         if not rest or isinstance(led, Absence):
             return led
         return self.walk(led._held, led._group, rest, links) if isinstance(led, Group) else None
@@ -270,7 +270,7 @@ class Finder:
         return Absence("unwritten", f"{other.path} has no {path}") if found is None else found
 
     def for_virtual(self, held: Held, depth: int) -> Find:
-        """Find sources of virtual datasets of a file."""
+        """Return a function that finds the sources of a file's virtual datasets."""
         if depth > _MOST_LINKS:
             raise self.files.kind(f"{held.path}: virtual datasets lead from one to the next, and back; copy it again")
 
@@ -295,7 +295,7 @@ class Finder:
         return Array(Place(self.files, held, data), self)
 
     def _check_opened_by_hdf5(self, held: Held, data: h5py.Dataset) -> None:
-        """Check that files that HDF5 opens by itself are regular ones, and lie where they may. Raise the error of the files otherwise."""
+        """Check that files which the HDF5 library opens itself are regular and in allowed folders. Raise the files' error otherwise."""
         here = Path.cwd()
         for path in opened_by_hdf5(data, (held.path.parent, held.real.parent, here)):
             if path.parent != here and not self.files.allows(path):
@@ -308,7 +308,7 @@ class Finder:
 
 
 class Hdf5File(Closed, Group):
-    """Holds an open file; a context manager. `folders`: the folders to which it may lead; by default its own."""
+    """Holds an open file; a context manager. `folders`: the folders to which its links may lead, by default its own."""
 
     def __init__(
         self,
@@ -318,7 +318,7 @@ class Hdf5File(Closed, Group):
         kind: type[BadFileError] = BadFileError,
         **options: Any,
     ) -> None:
-        """Open the file. Raise OSError when it is no regular file that may be read, `kind` when it is no HDF5 file."""
+        """Open the file. Raise OSError when it is no readable regular file, `kind` when it is no HDF5 file."""
         path = Path(path)
         self.path = path
         self._files = Files(tuple(folders) or folders_of(path), kind, options)
@@ -331,16 +331,16 @@ class Hdf5File(Closed, Group):
         return self._files.folders
 
     def source(self, name: str) -> Path:
-        """Return the path of a file that this one names in words. Raise the file's error when it may not be read."""
+        """Return the path of a file that this one names as text. Raise the file's error when it may not be read."""
         return self._files.source(name, self._held)
 
     def close(self) -> None:
-        """Close the file, and all files to which it has led."""
+        """Close the file, and all files opened through its links."""
         self._files.close()
 
 
 def _rows(box: Box) -> str:
-    """Return the requested rows in words."""
+    """Return the requested rows as text."""
     if not box or box[0][1] - box[0][0] < 1:
         return ""
     first, end = box[0]
@@ -352,7 +352,7 @@ def _parts(path: str) -> list[str]:
 
 
 def told(absences: dict[int, Absence]) -> str:
-    """Return absent rows in words: how many, the first ones, and why, a reason each."""
+    """Return absent rows as text: their number, the first ones, and each reason."""
     reasons: dict[str, list[int]] = {}
     for row, absence in absences.items():
         reasons.setdefault(absence.text, []).append(row)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual datasets: the other arrays that hold their images. Sources are opened here, each after a check; HDF5 opens none."""
+"""Reads virtual datasets from the arrays that hold their images. This module opens the sources, each after a check; the HDF5 library opens none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Find = Callable[[str, str], "Array | Absence"]
 
 @dataclass
 class _Part:
-    """Holds the rows of the whole in one source."""
+    """Holds the rows of the virtual dataset that one source has."""
 
     mapping: Mapping
     file: str
@@ -46,7 +46,7 @@ class _Part:
         return self._found
 
     def missing(self, first: int, end: int) -> Absence | None:
-        """Return why those of the rows `first` … `end` of the whole that belong to this part have no bytes."""
+        """Return the reason why rows of this part in `first` … `end` have no bytes, None when all have some."""
         if not self.mapping.has(first, end):
             return None
         source = self.source
@@ -56,7 +56,7 @@ class _Part:
 
 
 class Virtual:
-    """Reads a dataset that other arrays make up."""
+    """Reads a dataset that is composed of other arrays."""
 
     def __init__(self, place: Place, find: Find) -> None:
         self._place = place
@@ -75,7 +75,7 @@ class Virtual:
         self._covered = self._coverage(place.data.shape)
 
     def _coverage(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return for each row the number of its values that the parts hold."""
+        """Return, for each row, the number of its values that the parts hold."""
         if not shape:
             return np.array([sum(part.mapping.pixels for part in self._parts)])
         if shape[0] > _MOST_ROWS:
@@ -121,7 +121,8 @@ class Virtual:
         return found
 
     def gaps(self, box: Box) -> NDArray[np.bool_] | None:
-        """Return True for values of a box that no part holds, so that they are fill values; None when there are none, or when the file itself defines them."""
+        """Return True for values of a box that no part holds and that are therefore fill values. Return None when there are none, or when the file
+        defines its own fill value."""
         if not box or self._fill != 0:
             return None
         found = np.ones(size_of(box), np.bool_)

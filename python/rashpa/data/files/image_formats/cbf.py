@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CBF of one image, compressed by byte offsets: its length and Content-MD5 are checked before its pixels are unpacked."""
+"""Reads CBF files of one image, compressed by byte offsets. Length and Content-MD5 are checked before the pixels are decompressed."""
 
 import base64
 import hashlib
@@ -50,7 +50,7 @@ def _find(data: memoryview, what: bytes, first: int, end: int) -> int:
 
 
 def _header(text: str) -> dict[str, str]:
-    """Return the header of the binary section, keys in small letters; a line that begins with blanks continues the one before it."""
+    """Return the header of the binary section, with keys in lower case. A line that begins with blanks continues the one before it."""
     header: dict[str, str] = {}
     for line in re.sub(r"\r?\n[ \t]+", " ", text).splitlines():
         key, colon, value = line.partition(":")
@@ -91,7 +91,7 @@ def _pixels(packed: bytes, header: dict[str, str]) -> NDArray[Any]:
 
 
 def _steps(packed: bytes, count: int) -> NDArray[np.int64]:
-    """Return the differences of neighbours: one byte each, behind −128 two, behind −2^15 four, behind −2^31 eight."""
+    """Return the differences between neighbouring pixels: one byte each; −128 announces two bytes, −2^15 four, −2^31 eight."""
     raw = np.frombuffer(packed, np.int8)
     used = np.ones(len(raw), np.bool_)  # bytes that are a step of their own
     places: list[int] = []
@@ -113,7 +113,7 @@ def _steps(packed: bytes, count: int) -> NDArray[np.int64]:
 
 
 def _wide_step(packed: bytes, place: int) -> tuple[int, int]:
-    """Return the step that begins with an escape at `place`, and the begin of the next one."""
+    """Return the difference that begins with an escape at `place`, and the offset after it."""
     at, step = place, -128
     for size, wider in _WIDER:
         if step != -1 << (8 * size - 1):

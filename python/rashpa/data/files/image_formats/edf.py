@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EDF: frames one behind the other, each a header of text and its pixels. A frame that a header promises and the file lacks is an error."""
+"""Reads EDF files: a sequence of frames, each a text header and its pixels. A frame that a header announces and the file lacks is an error."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -60,7 +60,7 @@ def edf_frames(data: memoryview) -> Iterator[NDArray[Any]]:
 
 
 def _next_block(data: memoryview, at: int, number: int) -> int:
-    """Return the begin of the next header; the end of the file when there is none."""
+    """Return the offset of the next header, the end of the file when there is none."""
     while at < len(data) and data[at] in _BLANK:
         at += 1
     if at < len(data) and data[at] != ord("{"):
@@ -71,7 +71,7 @@ def _next_block(data: memoryview, at: int, number: int) -> int:
 
 
 def _header(data: memoryview, at: int, number: int) -> tuple[dict[str, str], int]:
-    """Return its keys in small letters, and the begin of the data behind it."""
+    """Return the header with keys in lower case, and the offset of the data after it."""
     found = _END.search(data, at, min(len(data), at + _LONGEST_HEADER))
     if found is None:
         raise ImageError(f"the header of frame {number} has no end; copy the file again")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image files of all other kinds through fabio. An error that fabio only logs is an error here."""
+"""Reads image files of all other kinds with fabio. An error that fabio only logs is an error here."""
 
 import logging
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from rashpa.data.files.image_formats.image_error import ImageError
 
 
 def foreign_frames(path: Path) -> Iterator[NDArray[Any]]:
-    """Yield each frame of the file. Raise ImageError when fabio reports a fault; it raises many other kinds."""
+    """Yield each frame of the file. Raise ImageError when fabio reports a fault; fabio raises many other exceptions, too."""
     import fabio
 
     said = _Said()
@@ -30,7 +30,7 @@ def foreign_frames(path: Path) -> Iterator[NDArray[Any]]:
 
 
 class _Said(logging.Handler):
-    """Keeps the first error that is logged."""
+    """Stores the first error that fabio logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frames of an image file, plain or packed by gzip, bzip2 or zstd; the case of its name does not matter."""
+"""Reads the frames of an image file, plain or compressed by gzip, bzip2 or zstd. The case of its name does not matter."""
 
 import bz2
 import gzip
@@ -30,7 +30,7 @@ _READERS: dict[str, Callable[[memoryview], Iterator[NDArray[Any]]]] = {
 
 
 def read_frames(path: Path) -> Iterator[NDArray[Any]]:
-    """Yield each frame, in the byte order of this machine. Raise ImageError, errors of the operating system, and for other kinds those of fabio."""
+    """Yield each frame, in the byte order of this machine. Raise ImageError, errors of the operating system and, for other formats, errors of fabio."""
     name = Path(without_packing(path))
     with _plain(path, name) as plain:
         reader = _READERS.get(name.suffix)
@@ -46,7 +46,7 @@ def read_frames(path: Path) -> Iterator[NDArray[Any]]:
 
 @contextmanager
 def _plain(path: Path, name: Path) -> Iterator[Path]:
-    """Yield the file itself, or an unpacked copy, whose size the limits of the process bound."""
+    """Yield the file itself or a decompressed copy; the limits of the process bound the copy's size."""
     packing = str(path).lower().removeprefix(str(name))
     if not packing:
         yield path
@@ -70,7 +70,7 @@ def _unpack(source: IO[bytes], target: IO[bytes], packing: str) -> None:
 
 
 def _unpack_zstd(source: IO[bytes], target: IO[bytes]) -> None:
-    """Unpack frames one behind the other, the last one to its end."""
+    """Decompress consecutive zstd frames; the last one must be complete."""
     piece = source.read(1 << 20)
     while piece:
         frame = zstandard.ZstdDecompressor().decompressobj()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error of image files."""
+"""Defines the error of image files."""
 
 import re
 
@@ -7,11 +7,11 @@ from rashpa.data.base.rashpa_error import RashpaError
 
 
 class ImageError(RashpaError, ValueError):
-    """Reports a file that is damaged, or of a kind that is not read; the text says what, without the file's name."""
+    """Reports a file that is damaged, or in a format that is not read. The text names the fault, not the file."""
 
 
 def whole_number(text: str, named: str) -> int:
-    """Read a count of a header. Raise ImageError that begins with `named` when the text is none."""
+    """Return the count in a header. Raise ImageError that begins with `named` when the text is no whole number."""
     if not re.fullmatch(r"[0-9]{1,15}", text):
         raise ImageError(f"{named} {text[:40]!r}, which is no number; it is damaged")
     return int(text)

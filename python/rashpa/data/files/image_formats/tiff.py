@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TIFF and BigTIFF: images of one sample a pixel in strips or tiles. Everything that a file says is checked before it is used.
+"""Reads TIFF and BigTIFF: images of one sample for each pixel, in strips or tiles. All values of a file are checked before they are used.
 
-Fields: TIFF 6.0, Adobe's technical notes of 2002 and 2005 (deflate, predictor 3), BigTIFF.
+Sources of the fields: TIFF 6.0, Adobe's technical notes of 2002 and 2005 (deflate, predictor 3), BigTIFF.
 """
 
 import json
@@ -46,7 +46,7 @@ Fields = dict[int, NDArray[np.uint64]]
 
 
 def tiff_frames(data: memoryview) -> Iterator[NDArray[Any]]:
-    """Yield each image of the file. Raise ImageError that says why it cannot be read."""
+    """Yield each image of the file. Raise ImageError that gives the reason when it cannot be read."""
     order, pages = _pages(data)
     used = [page for page in pages if not int(page.get(_SUBFILE, np.zeros(1, np.uint64))[0]) & _REDUCED]
     if not used:
@@ -62,7 +62,7 @@ def tiff_frames(data: memoryview) -> Iterator[NDArray[Any]]:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Describes the layout of an image's pixels in the file. `across`, `down`: pixels of a strip or tile."""
+    """Describes the layout of an image's pixels in the file. `across`, `down`: width and height of a strip or tile in pixels."""
 
     width: int
     height: int
@@ -102,7 +102,7 @@ def _pages(data: memoryview) -> tuple[str, list[Fields]]:
 
 
 def _directory(data: memoryview, at: int, order: str, *, big: bool) -> tuple[Fields, int]:
-    """Return the fields of a directory, and the place of the next one; 0: there is none."""
+    """Return the fields of a directory, and the offset of the next one, 0 for none."""
     head, entry, link = ("Q", "HHQ8s", "Q") if big else ("H", "HHI4s", "I")
     (count,) = _numbers(data, at, f"{order}{head}")
     at += struct.calcsize(f"{order}{head}")
@@ -213,7 +213,7 @@ def _part(data: memoryview, place: int, stored: int, size: int, layout: _Layout,
 
 
 def _said_count(fields: Fields, layout: _Layout) -> int:
-    """Return the number of images according to ImageJ and tifffile, where one directory stands for all."""
+    """Return the number of images that ImageJ or tifffile states, where one directory describes all images."""
     text = fields.get(_TEXT, np.zeros(0, np.uint64)).astype(np.uint8).tobytes().decode("latin-1")
     if text.startswith("ImageJ=") and (found := re.search(r"^images=([0-9]{1,9})\s*$", text, re.MULTILINE)):
         return int(found[1])
@@ -227,7 +227,7 @@ def _said_count(fields: Fields, layout: _Layout) -> int:
 
 
 def _contiguous(data: memoryview, fields: Fields, layout: _Layout, count: int) -> Iterator[NDArray[Any]]:
-    """Yield images one behind the other, of which the file has one directory."""
+    """Yield consecutive images that one directory describes."""
     first = _one(fields, _STRIP_PLACES, 0)
     size = layout.height * layout.row_bytes
     if layout.compression != NONE or layout.tiled or layout.bits == 1 or not first:

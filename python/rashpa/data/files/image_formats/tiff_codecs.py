@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compressed strips and tiles of TIFF: exactly as many bytes as the image needs, or an error."""
+"""Decompresses strips and tiles of TIFF to exactly the bytes that the image needs, or raises an error."""
 
 import io
 import struct
@@ -26,7 +26,7 @@ def check_compression(compression: int) -> None:
 
 
 def unpacked(data: bytes, compression: int, size: int) -> bytes:
-    """Return the `size` bytes that a strip or tile holds. Raise ImageError when they are fewer or more."""
+    """Return the `size` bytes of a strip or tile. Raise ImageError when there are fewer or more."""
     try:
         found = _unpacked(data, compression, size)
     except (zlib.error, zstandard.ZstdError, OSError, ValueError) as error:
@@ -54,7 +54,7 @@ def _unpacked(data: bytes, compression: int, size: int) -> bytes:
 
 
 def _by_libtiff(data: bytes, compression: int, size: int) -> bytes:
-    """Unpack LZW and PackBits: wrap the bytes into a TIFF of one row, which Pillow's libtiff unpacks no further than its width."""
+    """Decompress LZW and PackBits: wrap the bytes into a TIFF of one row, which Pillow's libtiff decompresses up to its width."""
     fields = (
         (256, 4, size), (257, 3, 1), (258, 3, 8), (259, 3, compression), (262, 3, 1), (273, 4, 8), (277, 3, 1), (278, 3, 1), (279, 4, len(data)),
     )  # fmt: skip
@@ -67,12 +67,12 @@ def _by_libtiff(data: bytes, compression: int, size: int) -> bytes:
 
 
 def with_reversed_bits(data: bytes) -> bytes:
-    """Return each byte with its bits in the other order (FillOrder 2)."""
+    """Return each byte with its bits in reverse order (FillOrder 2)."""
     return _REVERSED[np.frombuffer(data, np.uint8)].tobytes()
 
 
 def without_predictor(rows: NDArray[np.uint8], predictor: int, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
-    """Return pixels of `dtype` from rows of bytes whose values were stored as differences. Raise ImageError for an unknown predictor."""
+    """Return pixels of `dtype` from rows of bytes that hold differences of values. Raise ImageError for an unknown predictor."""
     if predictor == 1:
         return rows.view(dtype)
     if predictor == 2 and dtype.kind in "iu":
