@@ -9,7 +9,7 @@ from rashpa import _native
 
 @dataclass(frozen=True)
 class Component:
-    """Describes one component: whether this build has it, what it adds to run files, and the requirements of building it."""
+    """Describes one component: whether this build has it, its additions to run files, and the requirements of building it."""
 
     name: str
     built: bool

@@ -74,7 +74,7 @@ def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: in
 
 
 def _cells_of(spec: CalibrationSpec, found: tuple[str, int] | None) -> tuple[int, ...]:
-    """Return the storage cells of the section, or those that a calibration file names."""
+    """Return the storage cells that `spec` gives, otherwise those of the calibration file."""
     if spec.storage_cells or found is None:
         return tuple(spec.storage_cells)
     from rashpa.data.datasets.calibration_file import CalibrationFileError, read_cells

@@ -77,11 +77,11 @@ class Axes:
 
     @property
     def square(self) -> bool:
-        """Return True when one is along x and the other along y."""
+        """Return True when one axis is along x and the other along y."""
         return self.fast[1] != self.slow[1]
 
     def plane(self, beam: Place, pitch: float = 1.0) -> Plane:
-        """Return the lattice of an image that the beam meets at `beam`, with pixels of `pitch`."""
+        """Return the grid of an image with pixels of size `pitch`, which the beam hits at `beam`."""
         fast, slow = _times(_VECTORS[self.fast], pitch), _times(_VECTORS[self.slow], pitch)
         return Plane((0.0, 0.0, 0.0), fast, slow).starting((-beam[0], -beam[1]))
 
@@ -92,7 +92,7 @@ AS_SEEN_FROM_THE_SAMPLE = Axes()
 
 @dataclass(frozen=True)
 class ModulePart:
-    """Describes pixels [left, left + width) and [top, top + height) of a module as it is read."""
+    """Describes a rectangle of a module in readout order: columns left … left + width − 1, rows top … top + height − 1."""
 
     module: int
     left: int
@@ -101,7 +101,7 @@ class ModulePart:
     height: int
 
     def rectangle(self, way: Orientation, width: int, height: int) -> tuple[int, int, int, int]:
-        """Return left, top, width and height of these pixels in the turned frame of a module of width × height pixels."""
+        """Return left, top, width and height of the rectangle after the module, of width × height pixels, is rotated."""
         if way == UPRIGHT:
             return self.left, self.top, self.width, self.height
         ends = [
@@ -116,19 +116,19 @@ class ModulePart:
 
 @dataclass(frozen=True)
 class PanelPlace(ModulePart):
-    """Describes the place of such pixels, too; lengths in pixels. `plane` begins at (left, top)."""
+    """Describes a rectangle of a module and its place in the laboratory; lengths are in pixels. `plane` begins at (left, top)."""
 
     plane: Plane
 
     @property
     def of_module(self) -> Plane:
-        """Return the lattice of the panel, counted from the first pixel of the module."""
+        """Return the grid of the panel, beginning at the first pixel of the module."""
         return self.plane.starting((-self.left, -self.top))
 
 
 def beam_on(planes: Sequence[tuple[Place, Plane]]) -> Place | None:
-    """Return where the beam's axis meets the image, by the part nearest to it: each a place in the image and the lattice that begins there. None when no part
-    stands across the beam."""
+    """Return the place where the beam's axis hits the image, computed from the plane nearest to it. `planes`: places in the image, each with the plane that
+    begins there. Return None when no plane crosses the beam."""
     found: list[tuple[float, Place]] = []
     for (left, top), plane in planes:
         determinant = plane.fast[0] * plane.slow[1] - plane.fast[1] * plane.slow[0]
