@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name by which kernels of users import their declarations; it lies in `rashpa.data.kernels.kernel`."""
+"""Keeps the module name from which users' kernels import their declarations; the code is in `rashpa.data.kernels.kernel`."""
 
 from rashpa.data.kernels.kernel import Axis, Column, PythonKernel, kernel
 

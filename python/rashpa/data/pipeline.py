@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name by which programs of users import pipelines; they lie in `rashpa.data.kernels.pipeline`, and `rashpa.Pipeline` is the same."""
+"""Keeps the module name from which users import pipelines; the code is in `rashpa.data.kernels.pipeline`, and `rashpa.Pipeline` is the same."""
 
 from rashpa.data.kernels.pipeline import Found, Pipeline
 

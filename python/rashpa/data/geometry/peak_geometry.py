@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of the kernels `peakfinder8`, `peakfinder` and `sparsify`: the distance of each pixel from the beam, and the panels that a peak may not cross, of a
-PONI or a CrystFEL geometry."""
+"""Computes the inputs of the kernels `peakfinder8`, `peakfinder` and `sparsify` from a PONI or a CrystFEL geometry: the distance of each pixel from
+the beam, and the panels that a peak may not cross."""
 
 import math
 from typing import Any
@@ -15,7 +15,8 @@ from rashpa.data.geometry.given import Image, Values
 
 
 def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
-    """Return the arrays by the names that the kernel declares, none without a file. Raise ValueError or OSError that begin with the key."""
+    """Return the arrays by the names that the kernel declares; empty without a file. Raise ValueError or OSError with a text that begins with the
+    key."""
     poni, crystfel = str(values.get("poni") or ""), str(values.get("geometry") or "")
     if poni and crystfel:
         raise ValueError(f"geometry: {crystfel}: is there beside poni {poni}; leave one of them out")
@@ -38,12 +39,12 @@ def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
 
 
 def pixel_distances(values: Values, image: Image) -> dict[str, NDArray[Any]]:
-    """Return the same without panels, for kernels that look at each pixel alone."""
+    """Return the distances without panels, for kernels that process each pixel separately."""
     return {name: array for name, array in peak_geometry(values, image).items() if name == "radius"}
 
 
 def _radius_of_poni(path: str, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return the distances from the beam's axis, in pixels."""
+    """Return the distances of pixels from the beam's axis, in pixels."""
     poni = geometry.read_poni("poni", path, shape)
     first, second = float(poni.detector.pixel1), float(poni.detector.pixel2)
     if abs(first - second) > 1e-6 * first:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls kernels on arrays, alone and several in a row."""
+"""Calls kernels on arrays, one alone or several in sequence."""

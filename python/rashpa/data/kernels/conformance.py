@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares units by public vectors: images, kernels with parameters, and their results.
+"""Compares the results of units with public vectors: images, kernels with parameters, and expected results.
 
-schema/conformance has a file for each kernel, written by tools/make_conformance.py. Integers must be identical; floating point numbers may differ by as many
-units in the last place of a float32 as the vector says.
+schema/conformance has a file for each kernel, written by tools/make_conformance.py. Integers must be identical. Floating point numbers may differ by
+as many units in the last place of a float32 as the vector allows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STACKS = (16, 1, 2)
 
 @dataclass(frozen=True)
 class Vector:
-    """Holds one case of one kernel. `ulp`: of float32, by which floating point results may differ."""
+    """Holds one case of one kernel. `ulp`: the allowed difference of floating point results, in units in the last place of a float32."""
 
     kernel: str
     name: str
@@ -110,7 +110,7 @@ def vectors(kernel: str, where: Path | None = None) -> Iterator[Vector]:
 
 
 def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
-    """Write the file of one kernel, with the same bytes for the same vectors."""
+    """Write the file of one kernel. The same vectors always give the same bytes."""
     arrays: Arrays = {}
     cases = []
     for one in made:
@@ -143,7 +143,7 @@ def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
 def compute(
     vector: Vector, unit: str = "cpu", stack: int = 16, threads: int = 1, *, fused: bool = True, device: str = "0"
 ) -> Arrays:
-    """Return the results of a unit on a vector, as arrays by name."""
+    """Return the results of a unit for a vector, as arrays by name."""
     pipeline = Pipeline(
         vector.kernels,
         vector.images.shape[1:],
@@ -187,7 +187,7 @@ def arrays_of(found: Found) -> Arrays:
 
 
 def compare(vector: Vector, found: Arrays) -> Verdict:
-    """Compare results with the expected ones."""
+    """Compare results with the expected ones, and return the verdict."""
     if found.keys() != vector.expected.keys():
         other = sorted(found.keys() ^ vector.expected.keys())
         return Verdict(vector.kernel, vector.name, "different", f"{', '.join(other)}: in one of them alone")
@@ -210,7 +210,7 @@ def compare(vector: Vector, found: Arrays) -> Verdict:
 
 
 def _ulps(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the difference in units in the last place of a float32 of that size."""
+    """Return the differences, in units in the last place of a float32 of the expected size."""
     both_nan = np.isnan(values) & np.isnan(expected)
     same = both_nan | (values == expected)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -220,7 +220,7 @@ def _ulps(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def trouble_with(unit: str, device: str) -> str:
-    """Return why a unit, or that device of it, cannot be used, empty when it can."""
+    """Return the reason why the unit, or its device, cannot be used; empty when it can."""
     units = available_units()
     if unit not in units or not units[unit][0]:
         return f"unit {unit} cannot be used: {units[unit][1] if unit in units else 'there are ' + ', '.join(units)}"
@@ -245,7 +245,7 @@ def trouble_with(unit: str, device: str) -> str:
 
 
 def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
-    """Return the worst verdict on a vector, over all ways to run it."""
+    """Return the worst verdict on a vector, over all ways in which the unit can compute it."""
     declared = kernel_declarations()
     without = [step["name"] for step in vector.kernels if unit not in declared[step["name"]]["units"]]
     if without:
@@ -275,7 +275,7 @@ def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
 
 
 def judge_all(unit: str, kernels: list[str] | None = None, device: str = "0") -> Iterator[Verdict]:
-    """Yield the verdicts of all kernels, or of those named. A kernel without its vectors is "different": its correctness is unknown."""
+    """Yield the verdicts for `kernels`, by default for all. A kernel without vectors is "different", because its correctness is unknown."""
     for kernel in kernels or list(kernel_declarations()):
         try:
             for vector in vectors(kernel):

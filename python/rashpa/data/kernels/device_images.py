@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images where a kernel on a GPU finds them: in the memory of a CUDA device, without a copy."""
+"""Gives a kernel on a GPU access to images in the memory of a CUDA device, without a copy."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ TYPES = {
 
 
 class DeviceImages:
-    """Holds the images of a stack [image][row][column] on a CUDA device: they may be read, not written, and are of no use after the call.
+    """Holds the images of a stack, [image][row][column], on a CUDA device. They are read-only, and valid only during the call.
 
-    They speak the CUDA array interface: `cupy.asarray(images)`, `torch.as_tensor(images, device="cuda")` and `numba.cuda.as_cuda_array(images)` take them.
-    They also speak DLPack: `torch.from_dlpack(images)`, `cupy.from_dlpack(images)` and others take them. None of these copies. The places of vetoed and
-    absent images hold old data, and results for them do not count. `stream`: the CUDA stream of the stack, an address; for CuPy and PyTorch it is the current
-    one.
+    They implement the CUDA array interface, for `cupy.asarray(images)`, `torch.as_tensor(images, device="cuda")` and
+    `numba.cuda.as_cuda_array(images)`. They also implement DLPack, for `torch.from_dlpack(images)`, `cupy.from_dlpack(images)` and others. None of
+    these copies. The places of vetoed and absent images hold old data, and results for them are ignored. `stream`: the address of the stack's CUDA
+    stream, which is the current stream of CuPy and PyTorch.
     """
 
     def __init__(

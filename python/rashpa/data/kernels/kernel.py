@@ -23,7 +23,7 @@ PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 
 @dataclass(frozen=True)
 class Column:
-    """Describes a number that the kernel finds; of a table: in each row."""
+    """Describes a number that the kernel returns for each image or, in a table, for each row."""
 
     name: str
     type: Literal["uint32", "uint64", "int64", "float64"] = "float64"
@@ -69,16 +69,17 @@ def kernel(
 ) -> Callable[[_Function], _Function]:
     """Declare a function as a kernel.
 
-    It is called with the pixels of an image [row][column], a read-only copy, and its parameters by name: they are its keyword-only arguments, and each has a
-    default of bool, int, float or str. It returns a dict with a number for each of `columns`. Then, where it declares `reasons`, it returns the one for which
-    the image is vetoed, or None. Then, where it declares a `table`, it returns its rows: a dict with an array for each column, all of one length,
-    `table_rows` at most. Then, where it declares a `profile` along `axes`, it returns a dict with an array for each of its columns, of the shape of the axes.
-    It returns one result alone as it is, several as a tuple. An exception makes the image errored.
+    The function is called with the pixels of an image [row][column], a read-only copy, and its parameters by name. Parameters are its keyword-only
+    arguments; each has a default of type bool, int, float or str. The function returns up to four results, in this order. The first is a dict with a
+    number for each of `columns`. With `reasons`, the next is the reason for a veto, or None. With a `table`, the next is a dict with an array for
+    each column, all of one length, `table_rows` at most. With a `profile` along `axes`, the last is a dict with an array for each column, with the
+    shape of the axes. One result is returned as it is, several as a tuple. An exception marks the image as errored.
 
-    `on_device`: it runs on unit cuda, once a stack, and is called with DeviceImages [image][row][column] in the memory of the device. Its dict has for each
-    of `columns` an array on the device with a number for each image (CuPy, PyTorch, Numba, any with __cuda_array_interface__), and in place of a reason it
-    gives an array of whole numbers: 0 keeps an image, n is its n-th reason. It has no table and no profile. It puts its work into the current stream of CuPy
-    and PyTorch, which is that of the stack, and does not wait for it. An exception makes all images of the stack errored.
+    `on_device`: the function runs on unit cuda. It is called once for each stack, with DeviceImages [image][row][column] in the memory of the device.
+    For each of `columns`, its dict has an array on the device with a number for each image (CuPy, PyTorch, Numba, any with __cuda_array_interface__).
+    In place of a reason it returns an array of whole numbers: 0 accepts an image, n vetoes it for the n-th reason. It has no table and no profile. It
+    enqueues its work in the current stream of CuPy and PyTorch, which is the stack's stream, and does not wait for it. An exception marks all images
+    of the stack as errored.
     """
 
     if isinstance(takes, str):
@@ -104,7 +105,7 @@ def kernel(
 
 
 def parameters_of_function(function: Callable[..., Any]) -> Mapping[str, bool | int | float | str]:
-    """Return the parameters of the function with their defaults. Raise ValueError when a signature is no kernel's."""
+    """Return the parameters of the function with their defaults. Raise ValueError when its signature is not that of a kernel."""
     arguments = list(inspect.signature(function).parameters.values())
     by_name = [one for one in arguments if one.kind is inspect.Parameter.KEYWORD_ONLY]
     if len(arguments) != len(by_name) + 1 or arguments[0].kind is inspect.Parameter.VAR_POSITIONAL:
@@ -118,7 +119,7 @@ def parameters_of_function(function: Callable[..., Any]) -> Mapping[str, bool | 
 
 
 def check_declared(part: str, columns: Sequence[Column], found: Any) -> None:
-    """Raise ValueError for a result that the function does not declare: no file would have it."""
+    """Raise ValueError for a result that the function does not declare, because no file would store it."""
     names = {column.name for column in columns}
     more = [str(name) for name in found if name not in names] if isinstance(found, Mapping) else []
     if more:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels as functions on arrays of images, made from their declarations."""
+"""Makes functions on arrays of images from the declarations of kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ RUN = ("unit", "threads", "stack", "masked")
 
 
 def kernel_names() -> tuple[str, ...]:
-    """Return the names of kernels that take pixels, in the order of the registry; a rule on columns is nothing without the kernels before it."""
+    """Return the names of kernels that process pixels, in the order of the registry. Rules on columns are left out, because they need other kernels
+    before them."""
     return tuple(name for name, one in kernel_declarations().items() if one["takes"]["port"] == "pixels")
 
 
@@ -29,7 +30,7 @@ def needed(parameter: dict[str, Any]) -> bool:
 
 
 def type_of(parameter: dict[str, Any]) -> str:
-    """Return the type as an annotation."""
+    """Return the type of a parameter as the text of an annotation."""
     if parameter["kind"] == "choice":
         return f"Literal[{', '.join(map(repr, parameter['choices']))}]"
     return _TYPES[parameter["kind"]]
@@ -59,7 +60,7 @@ def function_of(name: str) -> Callable[..., Found]:
 
 
 def doc_of(declared: dict[str, Any]) -> str:
-    """Return purpose, ports and parameters."""
+    """Return the documentation of a kernel: purpose, ports and parameters."""
     purpose: str = declared["purpose"]
     lines = [f"{purpose[:1].upper()}{purpose[1:]}.", ""]
     lines.append(f"Takes pixels of {', '.join(declared['takes']['pixels'])}.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a kernel that only some units do, besides their versions, and the pipelines of a unit in hardware."""
+"""Lists the parameter values of kernels that only some units support, and the pipelines that a unit in hardware supports."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,14 +15,15 @@ _ON_A_CARD = (("jungfrau",), ("jungfrau", "bragg_count"), ("jungfrau", "csr"), (
 
 
 def beyond(unit: str, kernel: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the parameters with values that the unit's version does not do, each with the units that do."""
+    """Yield the parameters with values that the unit does not support, each with the units that do."""
     for (name, parameter), (plain, units) in _SOME_UNITS.items():
         if name == kernel and unit not in units and parameters.get(parameter, plain) != plain:
             yield parameter, units
 
 
 def unfit(unit: str, kernels: Iterable[str]) -> str:
-    """Return why the unit cannot carry out these kernels one behind the other, although it has versions of them, in words that follow its name; empty: it can."""
+    """Return the reason why the unit, although it has versions of these kernels, cannot run them in this sequence. The text follows the unit's name;
+    it is empty when the unit can."""
     if unit != "fpga" or tuple(kernels) in _ON_A_CARD:
         return ""
     return "runs jungfrau, alone or with bragg_count, csr or both behind it"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines of kernels on arrays of images: the same units as a receiver has, without a run.
+"""Runs pipelines of kernels on arrays of images, with the same units as a receiver but without a run.
 
 >>> import numpy as np
 >>> images = np.zeros((3, 4, 5), np.uint16)
@@ -37,8 +37,8 @@ Value = bool | int | float | str
 
 
 class CalibrationMaps(Protocol):
-    """Declares the maps of a detector: pedestal (ADU) and gain (ADU/keV) float32 [3][height][width], mask uint32 [height][width]. With an attribute `cells`
-    of storage cells, pedestal is [cells][3][height][width], and gain may be."""
+    """Declares the maps of a detector: pedestal (ADU) and gain (ADU/keV), float32 [3][height][width], and mask, uint32 [height][width]. With an
+    attribute `cells` of storage cells, pedestal is [cells][3][height][width]; gain may be."""
 
     @property
     def pedestal(self) -> NDArray[np.float32]: ...
@@ -55,13 +55,13 @@ def kernel_declarations() -> dict[str, dict[str, Any]]:
 
 
 def available_units() -> dict[str, tuple[bool, str]]:
-    """Return the units of this machine by name: True for a usable one with its device, False with the reason."""
+    """Return the units of this machine by name: True and the device for a usable one, otherwise False and the reason."""
     return {name: (usable, what) for name, usable, what in _native.available_units()}
 
 
 @dataclass(frozen=True)
 class PixelList:
-    """Holds pixels picked out of an image, ascending. `index`: row · width + column."""
+    """Holds pixels selected from an image, in ascending order. `index`: row · width + column."""
 
     index: NDArray[np.uint32]
     value: NDArray[Any]
@@ -69,7 +69,7 @@ class PixelList:
 
 @dataclass(frozen=True)
 class Image:
-    """Holds the results of one image. `reason`: of the veto, or why it is errored; empty: neither."""
+    """Holds the results of one image. `reason`: of a veto or an error; empty for an accepted image."""
 
     decision: str  # "accepted", "vetoed", "errored"
     reason: str
@@ -80,9 +80,9 @@ class Image:
 
 
 class Found(Sequence[Image]):
-    """Holds the results of a pipeline, image by image; arrays on request.
+    """Holds the results of a pipeline, by image; properties return them as arrays.
 
-    Pixels are views of the memory in which they were made (of the given images, where no kernel makes pixels); they stay as they are.
+    Pixels are views of the memory in which the pipeline made them, or of the given images when no kernel makes pixels. They stay valid and unchanged.
     """
 
     def __init__(self, native: _native.Found) -> None:
@@ -113,7 +113,7 @@ class Found(Sequence[Image]):
 
     @cached_property
     def reason(self) -> NDArray[np.uint8]:
-        """Return why each image was vetoed, an index into `reasons`."""
+        """Return the reason of each veto, as an index into `reasons`."""
         return self._native.reason
 
     @cached_property
@@ -127,12 +127,12 @@ class Found(Sequence[Image]):
 
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the numbers of every image, by name; 0 of steps that an image did not reach."""
+        """Return the numbers of all images, by name; 0 for kernels that an image did not reach."""
         return self._native.columns
 
     @cached_property
     def pixels(self) -> Pixels:
-        """Return the pixels of the accepted images, in order: [accepted][row][column]. They carry their masking."""
+        """Return the pixels of the accepted images in order, [accepted][row][column], with their masking."""
         made = cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
         return with_masking(made, Masking(cast("Any", self._native.masked), self._native.largest_count))
 
@@ -143,7 +143,8 @@ class Found(Sequence[Image]):
 
     @cached_property
     def list_ptr(self) -> NDArray[np.uint64]:
-        """Return the first entry of each image in `list_index` and `list_value`, and the one behind the last. Raise TypeError when no kernel makes lists."""
+        """Return, for each image, the index of its first entry in `list_index` and `list_value`, and at the end their length. Raise TypeError when no
+        kernel makes lists."""
         return self._lists[0]
 
     @cached_property
@@ -156,17 +157,18 @@ class Found(Sequence[Image]):
 
     @cached_property
     def tables(self) -> dict[str, tuple[NDArray[np.uint64], dict[str, NDArray[Any]]]]:
-        """Return by name the first row of each image and the one behind the last; columns."""
+        """Return the tables by name: the index of each image's first row with the number of rows at the end, and the columns."""
         return self._native.tables
 
     @cached_property
     def profiles(self) -> dict[str, tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]]:
-        """Return by name arrays [image][bin], with two axes [image][slow][fast], NaN where an image is not accepted; the axes, the slow one first."""
+        """Return the profiles by name: arrays [image][bin], or [image][slow][fast] with two axes, with NaN for images that are not accepted. Then
+        come the axes, the slow one first."""
         return self._native.profiles
 
     @cached_property
     def accumulated(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return by kernel each quantity that it has accumulated over these images, [window][row][column], and `images`, the number of images in each window."""
+        """Return, by kernel, each quantity accumulated over these images, [window][row][column], and `images`, the number of images in each window."""
         found = self._native.accumulated
         for quantities in found.values():
             if "max" in quantities:
@@ -175,7 +177,7 @@ class Found(Sequence[Image]):
 
     @cached_property
     def failures(self) -> dict[int, str]:
-        """Return why images are errored, by number."""
+        """Return the reason of each errored image, by its number."""
         return self._native.failures
 
     @cached_property
@@ -190,7 +192,7 @@ class Found(Sequence[Image]):
 
     @cached_property
     def _place(self) -> dict[int, int]:
-        """Return the place of accepted images among the accepted."""
+        """Return the place of each accepted image among the accepted ones, by its number."""
         return {int(number): place for place, number in enumerate(self.accepted)}
 
     def _image(self, number: int) -> Image:
@@ -213,14 +215,16 @@ class Found(Sequence[Image]):
 class Pipeline:
     """Runs kernels, one after the other, on images of one shape and type.
 
-    `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`; or Python functions that `rashpa.data.kernels.kernel.kernel` declares, by
-    themselves or as `{"name": "python", "function": spots, "parameters": {"threshold": 20}}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator of this
-    machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over the pixels.
-    `arrays`: by kernel, the inputs that it declares, in place of those made from the files that its parameters name.
+    `kernels`: entries as in a run file, `{"name": "csr", "threshold": 1}`, or Python functions that `rashpa.data.kernels.kernel.kernel` declares,
+    alone or as `{"name": "python", "function": spots, "parameters": {"threshold": 20}}`. `calibration`: for kernels that need it. `unit`: "cpu", or
+    an accelerator of this machine. `threads`: for unit cpu; 0: one for each processor. `stack`: the number of images that are processed together.
+    `fused`: allow kernels to share passes over the pixels. `arrays`: by kernel, its declared inputs, in place of those made from the files that its
+    parameters name.
 
-    `masked`: the values of the images that are no counts; by default the masking of each array. Pixels that kernels have made carry it, and of any other
-    array all numbers count, NaN excepted. "delivered": as detectors mask, the maximum of unsigned types and all below zero; "minimum": the least value alone,
-    as in converted photons. `special`: values of a detector, which masks as "delivered" then. Raise ConfigError that names kernel and parameter.
+    `masked`: the values of the images that are no counts, by default the masking of each array. Pixels that kernels have made know their masking; in
+    any other array all numbers count except NaN. "delivered": as detectors mask, the maximum of unsigned types and all values below zero. "minimum":
+    only the least value, as in converted photons. `special`: values of a detector with a meaning of their own; the masking is then "delivered". Raise
+    ConfigError that names kernel and parameter.
     """
 
     def __init__(
@@ -274,7 +278,7 @@ class Pipeline:
         self._native: _native.Pipeline = self._make(self._masked or plain(dtype))
 
     def _image(self, height: int, width: int, special: Mapping[int, str]) -> given.Image:
-        """Return the image for the first kernel."""
+        """Return the description of the images for the first kernel."""
         masking = self._masked or plain(self._taken)
         ends = [masking.largest_count] + [value - 1 for value in special if value > 0]
         largest = min((end for end in ends if end is not None), default=None)
@@ -288,8 +292,8 @@ class Pipeline:
         frame_number: ArrayLike | None = None,
         flags: ArrayLike | None = None,
     ) -> Found:
-        """Process images [image][row][column], or one [row][column], in place: without a copy, and without Python's lock. `flags`: of the frame record, bit
-        0 of dark images, bits 8 to 11 the storage cell."""
+        """Process images [image][row][column], or one image [row][column], without a copy and without Python's lock. `flags`: those of the frame
+        record; bit 0 marks dark images, bits 8 to 11 hold the storage cell."""
         images = np.asanyarray(images)
         images = images[np.newaxis] if images.ndim == 2 else images
         numbers = None if frame_number is None else _cast("frame_number", frame_number, np.uint64)
@@ -300,7 +304,7 @@ class Pipeline:
 
     @property
     def how(self) -> str:
-        """Return the unit and its passes, in words."""
+        """Return the unit and its passes over the pixels, as text."""
         return self._native.how
 
     @property
@@ -310,7 +314,7 @@ class Pipeline:
 
 
 def _largest_of(values: NDArray[Any], counted: NDArray[Any]) -> Pixels:
-    """Return the largest counts, masked where nothing was counted."""
+    """Return the largest counts, with pixels masked where nothing was counted."""
     if values.dtype.kind == "f" or counted.all():
         return with_masking(values, plain(values.dtype))
     return with_masking(values, Masking("minimum" if values.dtype.kind == "i" else "maximum"))
@@ -319,7 +323,7 @@ def _largest_of(values: NDArray[Any], counted: NDArray[Any]) -> Pixels:
 def _native_maps(
     calibration: CalibrationMaps, modules: Sequence[tuple[int, int]], module_shape: tuple[int, int]
 ) -> _native.Calibration:
-    """Return the maps as kernels take them, with the places of the modules."""
+    """Return the maps in the form that kernels take, with the places of the modules."""
     rms = getattr(calibration, "rms", None)  # of the pedestal, where pedestals are to be followed
     height, width = module_shape
     return _native.Calibration(
@@ -335,13 +339,13 @@ def _native_maps(
 
 
 def _planes(what: str, values: ArrayLike) -> NDArray[Any]:
-    """Return maps float32 [plane][height][width], those of storage cells one set behind the other."""
+    """Return maps as float32 [plane][height][width], with the sets of storage cells one after the other."""
     maps = _cast(what, values, np.float32)
     return maps.reshape(-1, *maps.shape[-2:])
 
 
 def _cast(what: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """Return the same numbers as another type, or unchanged where none is declared. Raise ConfigError when a value would change."""
+    """Return the same numbers as type `dtype`, unchanged when it is None. Raise ConfigError when a value would change."""
     array = np.asarray(values)
     if dtype is None:
         return np.ascontiguousarray(array)
@@ -372,7 +376,7 @@ def _kernels(
 
 
 def _python_kernel(values: Mapping[str, Any]) -> _native.Kernel:
-    """Return the kernel of a Python function. Raise ConfigError."""
+    """Return the native kernel for a Python function. Raise ConfigError."""
     function = values.get("function")
     if not callable(function):
         raise _native.ConfigError(
@@ -400,13 +404,14 @@ _CALLS: weakref.WeakSet[PythonCall] = weakref.WeakSet()
 
 @atexit.register
 def _let_go() -> None:
-    """Let functions go at the end of the process: one of a script holds the names of the script, and these hold the pipeline, which holds the function."""
+    """Release the functions at the end of the process. A script's function references the script's names, which reference the pipeline, which
+    references the function."""
     for call in _CALLS:
         call.let_go()
 
 
 def _without_beam(parameters: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with a place of the beam, where a kernel asks for one and has distances of a file instead."""
+    """Return the parameters with a beam position of 0 for a kernel that requires one and has distances from a file instead."""
     asked = [one["name"] for one in declared.get("parameters", ()) if one["name"] in ("beam_x", "beam_y")]
     return dict.fromkeys(asked, 0.0) | dict(parameters)
 

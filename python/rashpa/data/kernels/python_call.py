@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of kernels that are Python functions: their parameters and results are checked, and an error names its place in the code."""
+"""Calls kernels that are Python functions: checks their parameters and results, and reports errors with their place in the code."""
 
 import contextlib
 import traceback
@@ -33,7 +33,7 @@ profile."""
 
 
 class PythonKernelError(RashpaError, ValueError):
-    """Refuses a function that is no kernel, or parameters that it does not take."""
+    """Refuses a function that is no kernel, or parameters that it does not accept."""
 
 
 def declared_of(what: str, function: Any, parameters: Mapping[str, Any]) -> tuple[PythonKernel, dict[str, Any]]:
@@ -52,7 +52,7 @@ def declared_of(what: str, function: Any, parameters: Mapping[str, Any]) -> tupl
 
 
 def native_kernel(function: Callable[..., Any], name: str, origin: str, declared: PythonKernel) -> _native.Kernel:
-    """Return the kernel for a unit. `function`: a PythonCall, or one for stacks on a device; `origin`: its name in messages."""
+    """Return the kernel in the form of a unit. `function`: a PythonCall, or a function for stacks on a device; `origin`: its name in messages."""
 
     def facts(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
         return [(one.name, one.type, one.unit, one.doc) for one in columns]
@@ -102,7 +102,7 @@ class PythonCall:
         ]
 
     def __call__(self, pixels: NDArray[Any]) -> Answer:
-        """Process one image. An exception makes the image errored."""
+        """Process one image and return the results. An exception marks the image as errored."""
         with self._prints:
             given = called(self._function, pixels, **self._parameters)
         if len(self._parts) == 1:
@@ -122,7 +122,7 @@ class PythonCall:
         return scalars, self._verdict(found.get("reason")), rows, profile
 
     def let_go(self) -> None:
-        """Forget the function; nothing may call it any more."""
+        """Release the function; it must not be called any more."""
         self._function = _gone
 
     def _verdict(self, reason: Any) -> int:
@@ -138,7 +138,7 @@ def _gone(*_given: Any, **_named: Any) -> Any:
 
 
 def called(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """Call code of others. Raise its error with the file and line at which it was raised, under the name of its type."""
+    """Call foreign code. Raise its error again, with the error's type, file and line in the text."""
     try:
         return function(*given, **named)
     except Exception as error:
@@ -159,7 +159,7 @@ def place_of(error: BaseException) -> str:
 
 
 def _said(error: BaseException) -> str | None:
-    """Return the words of an error, None where it has none."""
+    """Return the text of an error, None when it has none."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 (of code of others)
@@ -167,7 +167,7 @@ def _said(error: BaseException) -> str | None:
 
 
 def _check(what: str, declared: PythonKernel) -> None:
-    """Check the parts of a declaration that native types cannot express."""
+    """Check the parts of a declaration that native types cannot express. Raise PythonKernelError."""
     unknown = [pixels for pixels in declared.takes if pixels not in PIXELS]
     if unknown:
         raise PythonKernelError(f"{what}: no pixels are {_shown(unknown[0])}; there are {', '.join(PIXELS)}")
@@ -217,7 +217,7 @@ def _of(found: Any, column: Column) -> Any:
 
 
 def _bits(column: Column, value: Any) -> int:
-    """Return the 64 bits of a number."""
+    """Return a number as the 64 bits of its column's type."""
     if not isinstance(value, int):
         value = _numbers(column, value, 0, "iubf").item()
     if column.type == "float64":
@@ -235,7 +235,7 @@ def _bits(column: Column, value: Any) -> int:
 
 
 def _numbers(column: Column, value: Any, dimensions: int, kinds: str) -> NDArray[Any]:
-    """Return the value as an array of numbers that its column can hold; refuse a value that would lose something."""
+    """Return the value as an array of numbers that its column can hold; raise an error for a value that would lose information."""
     try:
         found = np.asanyarray(value)
     except Exception as error:
@@ -292,7 +292,7 @@ def _arrays(declared: PythonKernel, found: Any) -> NDArray[np.float64]:
 
 
 def _shown(value: Any) -> str:
-    """Format any value for people."""
+    """Return any value as text for people."""
     if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
         return f"a number of {value.bit_length()} bits"
     try:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes files of stored runs: conversions, repairs and checks."""
+"""Converts, repairs and checks stored runs."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NXmx of a run that the sink `raw` has written: the native module reads the index and the raw files, and writes as the sink `hdf5` does.
+"""Converts a run of the sink `raw` to NXmx: the native module reads the index and the raw files, and writes as the sink `hdf5` does.
 
-It does so in a process of its own, under limits: the run may come from anywhere, and its tables and facts are read by HDF5.
+A separate process under limits does the work, because the run may be foreign, and HDF5 reads its tables and facts.
 """
 
 import math
@@ -31,7 +31,7 @@ _LEAST_FILE = 4 << 30
 
 @dataclass(frozen=True)
 class Converted:
-    """Holds the result of a conversion. `lost`: images of the index that are not whole in the raw files; `unknown`: images of which nothing is known."""
+    """Holds the result of a conversion. `lost`: images of the index that are damaged or absent in the raw files; `unknown`: images of unknown fate."""
 
     master: Path
     stored: int
@@ -50,9 +50,9 @@ def convert_run(
     patience: Patience | None = None,
     follow: Iterable[Path] = (),
 ) -> Converted:
-    """Convert a run. `run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many processors
-    as there are threads. `follow`: folders to which names of its files may lead. Raise StoredRunError that says why that is impossible; nothing is left of it
-    then."""
+    """Convert a run. `run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: the longest duration; the
+    processor time may be as many times longer as there are threads. `follow`: folders to which names of its files may lead. Raise StoredRunError with
+    the reason when conversion is impossible; then it leaves no files."""
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
     if real_path(source) == real_path(target):
         raise StoredRunError(f"{to}: these are the raw files themselves, which stay as they are; choose another name")
@@ -69,7 +69,7 @@ def convert_run(
 
 
 def _check_raw(run: Path, follow: Iterable[Path]) -> None:
-    """Raise StoredRunError when the master is one of images already, not of raw files."""
+    """Raise StoredRunError when the master is already one of images, not of raw files."""
     master = run if is_hdf5(run) else Path(f"{run}{MASTER}")
     if not master.is_file():
         return
@@ -87,7 +87,7 @@ def _check_raw(run: Path, follow: Iterable[Path]) -> None:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Holds the process's counts of a converted run. `promised`: images according to the raw master; 0: it is not complete."""
+    """Holds the process's counts of a converted run. `promised`: the number of images in the raw master, 0 when the master is incomplete."""
 
     stored: int
     lost: int
@@ -100,7 +100,7 @@ class _Counts:
 
 
 def _books(run: Path, counts: _Counts) -> DataBooks:
-    """Return the books. Images that the run itself counts as missing are not expected of its files."""
+    """Return the books. Images that the run itself counts as missing are not expected in its files."""
     unknown = counts.unknown + max(0, counts.promised - counts.expected)
     troubles = [f"{run}: {unknown_text(unknown)}"] if unknown else []
     if counts.lost:
@@ -115,7 +115,7 @@ def _books(run: Path, counts: _Counts) -> DataBooks:
 
 
 def _made(run: Path, asked: list[str | int], size: int, allowed: int) -> dict[str, Any]:
-    """Return the answer of the process that converts. Raise StoredRunError when it gives none."""
+    """Return the answer of the converting process. Raise StoredRunError when it gives none."""
     threads = int(asked[-1])
     standard = Limits()
     limits = Limits(
@@ -127,7 +127,7 @@ def _made(run: Path, asked: list[str | int], size: int, allowed: int) -> dict[st
 
 
 def _promised(source: str) -> int:
-    """Return the number of images according to the raw master, 0 when it is not complete, or cannot be read."""
+    """Return the number of images in the raw master, 0 when it is incomplete or cannot be read."""
     try:
         with open_run(f"{source}{MASTER}") as run:
             return run.books["expected"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peaks of a run as CrystFEL and other programs read them: a CXI file beside the master, and a geometry that names both."""
+"""Writes the peaks of a run for CrystFEL and other programs: a CXI file beside the master, and a geometry file that names both."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NEEDED = ("x", "y", "intensity")
 
 @dataclass(frozen=True)
 class CxiPeaks:
-    """Describes the written file."""
+    """Describes the CXI file that was written."""
 
     file: Path
     table: str
@@ -46,7 +46,7 @@ class CxiPeaks:
 
 
 def peak_table(run: Run | JoinedRun) -> str:
-    """Return the table of the run that has peaks. Raise StoredRunError when there is none."""
+    """Return the name of the run's table of peaks. Raise StoredRunError when there is none."""
     for name, facts in run.table_facts.items():
         if set(_NEEDED) <= set(facts.columns):
             return name
@@ -56,8 +56,8 @@ def peak_table(run: Run | JoinedRun) -> str:
 def write_cxi(run: Run | JoinedRun, file: Path, named: Path | None = None) -> CxiPeaks:
     """Write the peaks of all stored images into `file`, beside links to the images. Raise StoredRunError or OSError.
 
-    Positions are as the kernel finds them: the middle of the first pixel is 0, 0. The file names the master by its path from the folder of `named`, where
-    `file` is put afterwards; without it, from its own.
+    Positions are those of the kernel: the centre of the first pixel is (0, 0). `named`: the final path of `file`; the link to the master is relative
+    to its folder.
     """
     name = peak_table(run)
     _check_leading(run)
@@ -92,7 +92,7 @@ def write_cxi(run: Run | JoinedRun, file: Path, named: Path | None = None) -> Cx
 
 
 def _check_leading(run: Run | JoinedRun) -> None:
-    """Raise StoredRunError when the file that leads to several masters has the images in another order than the run."""
+    """Raise StoredRunError when a file that links to several masters has the images in another order than the run."""
     if isinstance(run, Run):
         return
     with Hdf5File(run.path, kind=StoredRunError) as file:
@@ -104,7 +104,7 @@ def _check_leading(run: Run | JoinedRun) -> None:
 
 @dataclass(frozen=True)
 class Places:
-    """Names the places in a file where CrystFEL finds images, mask and peaks."""
+    """Names the paths in a file where CrystFEL finds images, mask and peaks."""
 
     data: str
     mask: str
@@ -116,13 +116,13 @@ MASTER = Places("/entry/data/data", "/entry/instrument/detector/pixel_mask", "/e
 
 
 def has_peak_lists(run: Run | JoinedRun) -> bool:
-    """Return True when the master has peak lists that CrystFEL reads; older masters have peaks in tables only."""
+    """Return True when the master has peak lists that CrystFEL can read; older masters have peaks only in tables."""
     with Hdf5File(run.path, kind=StoredRunError) as file:
         return f"{MASTER.peaks}/nPeaks" in file
 
 
 def geometry_of(run: Run | JoinedRun, places: Places = CXI) -> str:
-    """Return CrystFEL's geometry of the run: a panel for each module as the master places it, as a start for refinement."""
+    """Return the run's CrystFEL geometry, as a start for refinement: one panel for each module at its place in the master."""
     with Hdf5File(run.path, kind=StoredRunError) as file:
         detector = file["/entry/instrument/detector"]
         size = float(detector["x_pixel_size"][()])
@@ -174,7 +174,7 @@ def _numbers(module: Group, name: str) -> tuple[int, int]:
 
 
 def _lies(module: Group) -> Plane:
-    """Return the place of an NXdetector_module, in m, along the beam from the detector's distance on."""
+    """Return the place of an NXdetector_module, in m; along the beam it is relative to the detector's distance."""
 
     def step(name: str) -> Vector:
         x, y, z = (float(module[name][()]) * float(along) for along in module[name].attrs["vector"])
@@ -191,7 +191,8 @@ def _direction(step: Vector) -> str:
 
 
 def _panel(name: str, part: tuple[int, int, int, int], plane: Plane, pitch: float) -> list[str]:
-    """Return the lines of a panel that lies at top, left, height, width of the image. `plane`: its place in space, in pixels of `pitch` m; CrystFEL has the axes of NXmx."""
+    """Return the lines of a panel. `part`: top, left, height and width in the image; `plane`: its place in the laboratory, in pixels of `pitch` m.
+    CrystFEL has the same axes as NXmx."""
     top, left, height, width = part
     offset = [f"{name}/coffset = {plane.corner[2] * pitch:.9f}"] if plane.corner[2] else []
     return [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file with a row for every image of a run, stored or not, for programs that count in triggers: it holds no image, but leads to those of the master."""
+"""Writes a file with one row for every image of a run, stored or not, for programs that count triggers. It contains no images, but links to those of
+the master."""
 
 from pathlib import Path
 
@@ -25,7 +26,8 @@ def frames_path(master: Path) -> Path:
 
 
 def write_frames_file(master: Path) -> Path:
-    """Write the frames file beside the master of a run that is over. Raise StoredRunError when the run has no images, or nothing can be written there."""
+    """Write the frames file beside the master of a finished run and return its path. Raise StoredRunError when the run has no images, or the file
+    cannot be written."""
     out = frames_path(master)
     try:
         with Hdf5File(master, kind=StoredRunError) as run, made_hdf5(out) as file:
@@ -55,7 +57,7 @@ def write_frames_file(master: Path) -> Path:
 
 
 def _stretches(stored: NDArray[np.int64]) -> list[tuple[int, int, int]]:
-    """Return rows that follow one another, also in the master: first, behind the last, place of the first."""
+    """Return runs of rows that are consecutive also in the master: first row, end row, place of the first image."""
     rows = np.flatnonzero(stored >= 0)
     if not rows.size:
         return []

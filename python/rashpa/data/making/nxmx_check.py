@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds faults in an NXmx file, of ours or of others. It runs in a process under limits: the file may be a stranger's."""
+"""Finds faults in an NXmx file, of rashpa or of other writers. It runs in a process under limits, because the file may be foreign."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _READER_BITS = 0xFFFF
 
 @dataclass(frozen=True)
 class Finding:
-    """Holds one line: `wrong` gives images another meaning, or loses them; `odd` is worth a look."""
+    """Holds one finding. `wrong`: it changes the meaning of images, or loses them; `odd`: a person should check it."""
 
     level: Literal["wrong", "odd"]
     where: str
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Checked:
-    """Holds the findings in a file, and the places of its modules. `images`: in its stack."""
+    """Holds the findings on a file, and the places of its modules. `images`: the number of images."""
 
     findings: tuple[Finding, ...]
     images: int
@@ -64,13 +64,13 @@ class Checked:
 
     @property
     def good(self) -> bool:
-        """Return True when nothing is wrong."""
+        """Return True when no finding is `wrong`."""
         return all(one.level != "wrong" for one in self.findings)
 
 
 def check_file(path: Path, folders: Sequence[Path] = (), name: str = "entry") -> Checked:
-    """Judge the NXmx file `path`, its entry `name`. `folders`: the folders to which it may lead, by default its own. Raise BadFileError or OSError when it
-    cannot be read."""
+    """Check the entry `name` of the NXmx file `path`. `folders`: the folders to which its links may lead, by default its own. Raise BadFileError or
+    OSError when it cannot be read."""
     with Hdf5File(path, folders=folders) as file:
         entry = file.find(name)
         if not isinstance(entry, Group):
@@ -79,8 +79,8 @@ def check_file(path: Path, folders: Sequence[Path] = (), name: str = "entry") ->
 
 
 def check_entries(path: Path, follow: Sequence[Path] = ()) -> dict[str, Checked]:
-    """Judge all entries of a file. Most files have one; a file that leads to several buffers has one for each, and a finding for each master that it
-    lacks. Raise errors as `check_file` does."""
+    """Check all entries of a file. Most files have one. A file that links to several buffers has one for each, and a finding for each missing master.
+    Raise errors as `check_file` does."""
     folders = folders_of(path, follow)
     names = list(parts_in(path, follow)) if is_combined(path) else []
     checked = {name: check_file(path, folders, name) for name in (names if len(names) > 1 else ["entry"])}
@@ -125,7 +125,7 @@ class _Check:
         self._found.append(Finding("odd", where, text))
 
     def _stack(self) -> list[tuple[str, Array]]:
-        """Return the arrays of images in their order."""
+        """Return the arrays of images in order, with their names."""
         data = self._entry.find("data")
         if not isinstance(data, Group):
             self._wrong("/entry/data", "is not there")
@@ -152,7 +152,7 @@ class _Check:
         return found
 
     def _why_none(self) -> str:
-        """Return why a run of ours has no images."""
+        """Return the reason why a run of rashpa has no images, empty when unknown."""
         ours = self._entry.find("rashpa")
         if not isinstance(ours, Group):
             return ""
@@ -319,7 +319,7 @@ class _Check:
                 )
 
     def _beam_place(self, where: str) -> None:
-        """Compute where the beam meets the image by the axes, and compare the beam centre with it."""
+        """Compare the beam centre with the place where the beam hits the image according to the axes."""
         self._beam = beam_on([((one.left, one.top), one.plane) for one in self._modules])
         said = [self._fields.beam_center("x"), self._fields.beam_center("y")]
         if self._beam is None:
@@ -333,7 +333,7 @@ class _Check:
                 )
 
     def _directions(self) -> Iterator[str]:
-        """Yield modules whose axes are not at right angles, and files of which some modules are mirrored."""
+        """Yield a text for each module with axes that are not perpendicular, and for a file with some mirrored modules."""
         hands = set()
         for one in self._modules:
             fast, slow = (np.asarray(step) for step in (one.plane.fast, one.plane.slow))
@@ -349,8 +349,8 @@ _PICTURE_COLUMNS, _PICTURE_ROWS = 61, 31
 
 
 def picture(checked: Checked) -> list[str]:
-    """Draw the modules as seen along the beam from the sample: x to the left, y up. `o`: first pixel, `>`: end of its first row, `+`: the beam. Return no
-    lines without modules."""
+    """Draw the modules as text, seen along the beam from the sample: x to the left, y up. `o`: first pixel, `>`: end of its first row, `+`: the beam.
+    Return no lines without modules."""
     corners: list[list[tuple[float, float]]] = []
     for one in checked.modules:
         ends = [(0.0, 0.0), (one.width, 0.0), (one.width, one.height), (0.0, one.height)]

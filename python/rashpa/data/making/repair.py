@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completes the master of a run whose receiver could not: the native module reads the journal and the data files.
+"""Completes the master of a run that its receiver could not complete: the native module reads the journal and the data files.
 
-It does so in a process of its own, under limits: the run may come from anywhere.
+A separate process under limits does the work, because the run may be foreign.
 """
 
 import math
@@ -26,7 +26,7 @@ from rashpa.data.stored.run_books import run_books
 
 @dataclass(frozen=True)
 class Repaired:
-    """Holds the result of a repair. `lost`: images that were stored and are not in their data file; `unknown`: images of which nothing is known."""
+    """Holds the result of a repair. `lost`: stored images that are absent in their data file; `unknown`: images of unknown fate."""
 
     master: Path
     was_complete: bool
@@ -38,7 +38,7 @@ class Repaired:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Holds the process's counts. `expected`: images of the run, as far as its journal goes."""
+    """Holds the process's counts. `expected`: images of the run, as far as its journal shows."""
 
     master: str
     was_complete: bool
@@ -49,8 +49,8 @@ class _Counts:
 
 
 def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | None = None) -> Repaired:
-    """Repair a run. `run`: the master, or the prefix of its name; `follow`: folders to which names of its files may lead. Raise StoredRunError when it cannot
-    be completed: the text says why and what to try."""
+    """Repair a run. `run`: the master, or the prefix of its name; `follow`: folders to which names of its files may lead. Raise StoredRunError, with
+    reason and remedy, when it cannot be completed."""
     prefix = Path(str(run).removesuffix(MASTER))
     folders = tuple(follow)
     _check_single(run)
@@ -77,7 +77,7 @@ def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | N
 
 
 def _check_single(run: Path) -> None:
-    """Raise StoredRunError when the file leads to other files: they are repaired one by one, and each repair makes it again."""
+    """Raise StoredRunError when the file links to other masters. These are repaired one by one, and each repair makes the linking file again."""
     leading = run if is_hdf5(run) else Path(f"{run}{MASTER}")
     if not is_combined(leading):
         return
@@ -97,7 +97,7 @@ def _repair(asked: list[Any]) -> dict[str, Any]:
 
 
 def _indexed(books: DataBooks, run: Run, rows: int) -> DataBooks:
-    """Count as missing the images that the index of a raw run lacks and its master has: `rashpa convert` finds images by the index."""
+    """Return the books with images as missing that the master lists and the raw index lacks, because `rashpa convert` finds images by the index."""
     lacking = min(books.made, max(0, run.books["expected"] - rows))
     if not lacking:
         return books

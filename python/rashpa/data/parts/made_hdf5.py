@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDF5 files of ours that are small: made in memory, and written when they are whole. HDF5 itself cannot let go of a file for which the disk has no room, and ends the process
-that made it."""
+"""Writes small HDF5 files from memory, when they are complete. The HDF5 library ends the process when it cannot write to a full disk."""
 
 from __future__ import annotations
 
@@ -15,7 +14,8 @@ from rashpa.data.parts.staged_files import staged_file
 
 @contextmanager
 def made_hdf5(path: Path, base: Path | None = None) -> Iterator[h5py.File]:
-    """Give a file to be filled, empty or as `base` is; it has the name `path` when the block ends well. Raise OSError, and then nothing has changed."""
+    """Yield an HDF5 file in memory, empty or with the content of `base`; write it to `path` when the block ends without an error. Raise OSError when
+    writing fails; then `path` is unchanged."""
     mode = "w" if base is None else "r+"
     with h5py.File(base or path, mode, driver="core", backing_store=False) as file:
         yield file

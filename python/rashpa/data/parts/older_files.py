@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that runs write, which have their own kinds of names."""
+"""Lists the files of runs by the patterns of their names."""
 
 import re
 from pathlib import Path
@@ -14,15 +14,15 @@ _BESIDE = ("peaks.cxi", "frames.h5")
 
 
 def older_files(prefix: Path) -> list[Path]:
-    """Return <prefix>_master.h5, <prefix>_master.journal and <prefix>_data_000001.h5 …, also of series (<prefix>_s0001 …), by name."""
+    """Return <prefix>_master.h5, <prefix>_master.journal and <prefix>_data_000001.h5 …, and those of series (<prefix>_s0001 …), sorted by name."""
     found = (path for path in prefix.parent.iterdir() if path.name.startswith(f"{prefix.name}_"))
     rest = ((path, path.name.removeprefix(f"{prefix.name}_")) for path in found)
     return sorted(path for path, what in rest if _OURS.fullmatch(what))
 
 
 def leaders_of(prefix: Path) -> list[Path]:
-    """Return the files in this folder that lead to images of this prefix: peaks and frames beside its master, and combined masters whose names are a
-    beginning of its own. Their content is gone when its files are replaced."""
+    """Return the files in this folder that link to images of this prefix: peaks and frames beside its master, and combined masters with a name that
+    its own begins with. Their links break when its files are replaced."""
     found = [path for what in _BESIDE if (path := prefix.with_name(f"{prefix.name}_{what}")).exists()]
     parts = prefix.name.split("_")
     for count in range(len(parts) - 1, 0, -1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a buffer of a run: their names beside their master, and whether it is complete."""
+"""Names the files of a buffer of a run beside their master, and tells whether the master is complete."""
 
 import os
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ LEADS_TO = "rashpa_masters"
 
 
 class StoredRunError(BadFileError):
-    """Reports a file that cannot be read as a run; the text says what, where and what to try."""
+    """Reports a file that cannot be read as a run; the text names the fault, its place and a remedy."""
 
 
 if not TYPE_CHECKING:  # a type checker would believe that every name is there
@@ -27,24 +27,24 @@ if not TYPE_CHECKING:  # a type checker would believe that every name is there
 
 
 def prefix_of(master: Path) -> Path:
-    """Return the prefix of the names of all its files."""
+    """Return the prefix that the names of all files of the master's run share."""
     return master.with_name(master.name.removesuffix(MASTER))
 
 
 def data_file(master: Path, number: int, ending: Literal["h5", "raw"]) -> Path:
-    """Return the path of file `number`, by the tables' numbers of stored images."""
+    """Return the path of data file `number`, as the tables number stored files."""
     prefix = prefix_of(master)
     return prefix.with_name(f"{prefix.name}_data_{number:06}.{ending}")
 
 
 def is_complete(master: Group) -> bool:
-    """Return True when the receiver of the file has come to the run's end, or the file was repaired: the books are written last."""
+    """Return True when the receiver has completed the file, or it was repaired: the books are written last."""
     return "entry/rashpa/books" in master
 
 
 def size_of_parts(prefix: Path, follow: Iterable[Path] = ()) -> int:
-    """Return the bytes on the disk of all files of a run. Raise StoredRunError when its master is not there, or one of them is no regular file, or lies, links
-    followed, in none of the folders that may be read: native code opens them by their names."""
+    """Return the bytes on disk of all files of a run. Raise StoredRunError when its master is missing, when a file is not regular, or when it is,
+    with links resolved, outside of the readable folders. Native code opens the files by name."""
     if trouble := encoding_trouble(prefix):
         raise StoredRunError(trouble)
     master = prefix.with_name(f"{prefix.name}{MASTER}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a run that are made in a folder of their own beside their place, and get their names when they are whole: a failure leaves nothing behind."""
+"""Makes files of a run in a temporary folder beside their final place, and gives them their names when they are complete. A failure leaves no files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rashpa.data.parts.run_parts import StoredRunError
 
 
 class Staged:
-    """Holds a place for files that are being made. Links between them are names, so that they can be moved together."""
+    """Holds the temporary place of files. They link to one another by name, so that they can be moved together."""
 
     def __init__(self, target: Path, folder: Path, replace: bool) -> None:
         self.prefix = folder / target.name
         self._target, self._replace = target, replace
 
     def named(self, text: str) -> str:
-        """Return a text about these files with their final names."""
+        """Return `text`, which is about these files, with their final names."""
         return text.replace(str(self.prefix), str(self._target))
 
     def publish(self) -> Path:
-        """Give the files their names, the master last. Raise StoredRunError when others have these names by now."""
+        """Give the files their final names, the master last, and return the master. Raise StoredRunError when other files have taken these names."""
         check_free(self._target, self._replace)
         made = sorted(self.prefix.parent.iterdir(), key=lambda path: path.name.endswith(MASTER))
         try:
@@ -51,7 +51,7 @@ class Staged:
 
 
 def check_free(target: Path, replace: bool) -> None:
-    """Raise StoredRunError when there are files of this prefix that may not be replaced, or no folder for them."""
+    """Raise StoredRunError when files of this prefix exist and may not be replaced, or when their folder does not exist."""
     if trouble := encoding_trouble(target):
         raise StoredRunError(trouble)
     if not target.name or not target.parent.is_dir():
@@ -65,13 +65,13 @@ def check_free(target: Path, replace: bool) -> None:
 
 
 def _own_files(target: Path) -> list[Path]:
-    """Return files of this prefix, without those of series of it."""
+    """Return the files of this prefix without files of series."""
     series = re.compile(re.escape(f"{target.name}_") + SERIES)
     return [path for path in older_files(target) if not series.match(path.name)]
 
 
 def _is_written(journal: Path) -> bool:
-    """Return True when a living process writes the run of a journal: it holds a lock on it."""
+    """Return True when a living process writes the journal's run: it holds a lock on the journal."""
     try:
         with open_regular(journal) as file:
             return has_writer(file.fileno())
@@ -81,7 +81,7 @@ def _is_written(journal: Path) -> bool:
 
 @contextlib.contextmanager
 def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
-    """Make a place for files of the prefix `target`; unpublished ones are removed at the end. Raise StoredRunError."""
+    """Make a temporary place for files of the prefix `target`; files that were not published are removed at the end. Raise StoredRunError."""
     check_free(target, replace)
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -98,7 +98,7 @@ def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
 
 @contextlib.contextmanager
 def staged_file(path: Path) -> Iterator[Path]:
-    """Give another name beside `path`, and the file made there the name `path` when the block ends well; otherwise nothing is left. Raise OSError."""
+    """Yield a temporary path beside `path`; rename the file to `path` when the block ends without an error, otherwise remove it. Raise OSError."""
     check_no_device(path)
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))

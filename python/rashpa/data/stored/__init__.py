@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads stored runs: images, lists, tables, and the files' description of the experiment."""
+"""Reads stored runs: images, lists, tables, and descriptions of the experiment."""

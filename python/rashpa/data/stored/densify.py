@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images made again from the output of the kernel `sparsify`: listed pixels over a background by radius."""
+"""Reconstructs images from the output of the kernel `sparsify`: listed pixels over a background that depends on the radius."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KERNEL = "sparsify"
 
 
 def masked_value(dtype: np.dtype[Any]) -> Any:
-    """Return the value that a kernel or a reader gives pixels without a measurement."""
+    """Return the value that kernels and readers give to pixels without a measurement."""
     if dtype.kind == "f":
         return np.nan
     limits = np.iinfo(dtype)
@@ -24,7 +24,7 @@ def masked_value(dtype: np.dtype[Any]) -> Any:
 
 
 def radii(shape: tuple[int, int], beam_x: float, beam_y: float) -> NDArray[np.float64]:
-    """Return the distance of each pixel's middle from the beam, pixels [row][column]. `beam_x`, `beam_y`: from the corner of the image."""
+    """Return the distance of each pixel's centre from the beam, in pixels, [row][column]. `beam_x`, `beam_y`: from the corner of the image."""
     rows, columns = np.arange(shape[0]) + 0.5 - beam_y, np.arange(shape[1]) + 0.5 - beam_x
     return np.asarray(np.hypot(rows[:, None], columns[None, :]), np.float64)
 
@@ -45,13 +45,13 @@ def densify(
 ) -> NDArray[Any]:
     """Return the image [row][column] of a list of pixels and its background.
 
-    `background`: columns `radius`, `background`, `deviation` of the table `sparsify`; `parameters` of the kernel. Pixels outside of the kernel's work are 0;
-    those of a ring without background hold the masked value.
+    `background`: columns `radius`, `background`, `deviation` of the table `sparsify`; `parameters`: those of the kernel. Pixels that the kernel does
+    not process are 0; pixels of a ring without background hold the masked value.
 
-    `radius`: of each pixel, in pixels; NaN: outside of the kernel's work. None: from the beam, or of the geometry file that the parameters name, which is
-    read again. Raise ValueError or OSError that begin with the key when that cannot be done.
+    `radius`: that of each pixel, in pixels; NaN for pixels that the kernel does not process. None: computed from the beam, or from the geometry file
+    in the parameters, which is read again. Raise ValueError or OSError with a text that begins with the key when that fails.
 
-    With `random`, unlisted pixels are scattered by the deviations; without, they hold the mean. Masked pixels are not known here.
+    With `random`, unlisted pixels vary by the deviations; otherwise they hold the mean. Masked pixels are not known here.
 
     >>> table = {"radius": np.array([0.5, 2.5]), "background": np.array([2.0, 4.0]), "deviation": np.array([1.0, 1.0])}
     >>> densify((1, 4), np.array([2], np.uint32), np.array([90], np.uint16), table, {"beam_x": 0.0, "beam_y": 0.5})
@@ -84,7 +84,8 @@ def densify(
 
 
 def _at(radius: NDArray[np.floating[Any]], table: dict[str, NDArray[Any]], column: str) -> NDArray[np.float64]:
-    """Return the column at each pixel, between the middles of rings; beside a ring without background that of the pixel's own ring."""
+    """Return the column's value at each pixel, interpolated between the centres of rings. Next to a ring without background, it is the value of the
+    pixel's own ring."""
     middles, values = table["radius"], table[column]
     between = np.interp(radius, middles, values)
     own = values[np.searchsorted((middles[1:] + middles[:-1]) / 2, radius, side="right")]

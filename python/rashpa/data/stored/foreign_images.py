@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDF5 files of images by other writers: NXmx, master files of detectors, virtual datasets."""
+"""Reads HDF5 files of images from other writers: NXmx, master files of detectors, virtual datasets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GROUPS = 32
 
 @dataclass
 class _Part:
-    """Holds images of one name, and the number of images before them."""
+    """Holds one array of images, and the number of images in the arrays before it."""
 
     data: Array | Absence
     before: int
@@ -32,10 +32,10 @@ class _Part:
 
 
 class Foreign:
-    """Reads /entry/data/data, or data_000001 and so on behind links of a master file."""
+    """Reads /entry/data/data, or data_000001 and so on, to which a master file links."""
 
     def __init__(self, path: Path, folders: Sequence[Path] = ()) -> None:
-        """Open the file. Raise StoredError when there are no images in it, or it leads to a forbidden place."""
+        """Open the file. Raise StoredError when it contains no images, or links to a folder that is not allowed."""
         self._path = path
         self._file = Hdf5File(path, folders=folders, kind=StoredError)
         try:
@@ -52,11 +52,11 @@ class Foreign:
             raise
 
     def bytes_of(self, count: int) -> int:
-        """Return the bytes that a number of images takes after unpacking."""
+        """Return the number of bytes of `count` decompressed images."""
         return max(self._chunk_bytes, count * self.shape[0] * self.shape[1] * np.dtype(self.pixel).itemsize)
 
     def read(self, first: int, count: int) -> Piece:
-        """Read images. Absent ones hold no_value(), and so do pixels that no source of a virtual dataset has."""
+        """Read images. Absent images, and pixels without a source in a virtual dataset, hold no_value()."""
         images = np.full((count, *self.shape), no_value(np.dtype(self.pixel)), np.dtype(self.pixel))
         gone = set(self.absent.images[(self.absent.images >= first) & (self.absent.images < first + count)].tolist())
         for part in self._parts:
@@ -71,7 +71,7 @@ class Foreign:
         return Piece(images)
 
     def close(self) -> None:
-        """Close the file, and all to which it leads."""
+        """Close the file, and all files to which it links."""
         self._file.close()
 
     def _find(self) -> list[_Part]:
@@ -99,7 +99,7 @@ class Foreign:
         return parts
 
     def _group(self) -> Group:
-        """Return the group that holds the images: /entry/data, or that of the only entry."""
+        """Return the group with the images: /entry/data, or `data` of the first other entry that has it."""
         for name in ("entry", *[one for one in self._file if one != "entry"][:_GROUPS]):
             group = self._file.find(f"{name}/data")
             if isinstance(group, Group):
@@ -131,8 +131,8 @@ class Foreign:
             )
 
     def _counted(self, found: Sequence[Array | Absence], usual: int) -> list[_Part]:
-        """Count the images of parts. An absent part has as many as the first one. An absent last part has the rest of the images that the file announces: it
-        may never have been written, when a series was aborted."""
+        """Count the images of parts. An absent part counts as many as the first part. An absent last part counts the rest of the announced images,
+        because an aborted series may never have written it."""
         counts = [len(one) if isinstance(one, Array) else usual for one in found]
         announced = self._announced()
         if announced is not None and isinstance(found[-1], Absence):
@@ -144,7 +144,7 @@ class Foreign:
         return parts
 
     def _announced(self) -> int | None:
-        """Return how many images the detector was to take, None when the file does not say it."""
+        """Return the number of images that the detector was to take, None when the file does not state it."""
         numbers = []
         for name in ("nimages", "ntrigger"):
             found = self._file.find(f"entry/{_ANNOUNCED}/{name}")
@@ -155,7 +155,8 @@ class Foreign:
         return images if 0 < images <= _MOST_IMAGES else None
 
     def _stated(self) -> Stated:
-        """Return the masking: of signed pixels all but the least value are measurements where the file says so; otherwise the detector decides."""
+        """Return the file's statements on its pixels. Where it states so for signed pixels, only the least value is masked; otherwise the detector's
+        rule holds."""
         least = self._file.find("entry/instrument/detector/underload_value")
         kind = np.dtype(self.pixel)
         if (
@@ -178,7 +179,7 @@ class Foreign:
 
 
 def _stretches(start: int, end: int, gone: set[int]) -> list[tuple[int, int]]:
-    """Return present images between `start` and `end`, as first and end of those that follow one another."""
+    """Return present images between `start` and `end`, as pairs of first and end of consecutive ones."""
     found: list[tuple[int, int]] = []
     for image in range(start, end):
         if image in gone:

@@ -6,7 +6,7 @@ from rashpa.data.stored.reader import Run
 
 
 def no_hits(run: Run | JoinedRun) -> str:
-    """Return why there is none, and a remedy; empty: there is one."""
+    """Return the reason why a run has no hit curve, and a remedy; empty when it has one."""
     column = run.hit_column
     members = run.members if isinstance(run, JoinedRun) else (run,)
     if column is None or not any(one.summary(0).judged for one in members):

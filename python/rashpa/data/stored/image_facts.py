@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A master's facts about the pixels of all images: values that are no counts, pixels that never are, and the places of lost lines. They hold also while the
-file is written."""
+"""Reads a master's facts about the pixels of all images: values that are no counts, pixels that never hold one, and the places of lost lines. They
+are valid also while the file is written."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rashpa.data.stored.stored_facts import text_of
 
 
 class ImageFacts:
-    """Reads the facts of a master's entry; its arrays are read when it is made, but for rarely used ones."""
+    """Reads the facts of a master's entry. Most arrays are read at once, rarely used ones on demand."""
 
     def __init__(self, entry: Group) -> None:
-        """Read the entry. Raise LookupError or ValueError when it is none of a run."""
+        """Read the entry. Raise LookupError or ValueError when it is not that of a run."""
         self._rashpa: Group = entry["rashpa"]
         detector = entry["instrument/detector"]
         self.pixel_mask: NDArray[np.uint32] = detector["pixel_mask"][()]
@@ -41,7 +41,7 @@ class ImageFacts:
         return dict(zip(group["value"][()].tolist(), names, strict=True))
 
     def masked(self, dtype: np.dtype[Any]) -> Masking:
-        """Return the values of pixels that are no counts, as the file states it."""
+        """Return the masking that the file states for pixels of `dtype`."""
         if dtype.kind == "i" and self.least is not None and self.least < 0:
             return Masking("minimum")
         if dtype.kind == "f":
@@ -51,11 +51,11 @@ class ImageFacts:
 
     @cached_property
     def gap_or_bad(self) -> NDArray[np.bool_]:
-        """Return True where no image holds a measurement."""
+        """Return True for pixels at which no image holds a measurement."""
         return bad_pixels(self.pixel_mask)
 
     def lost(self, runs: Iterable[LostRun]) -> NDArray[np.bool_]:
-        """Return True where these lines did not arrive. Without the table of DTPs nothing can be placed: all False."""
+        """Return True for the pixels of lost lines. Without the table of DTPs their places are unknown, and all values are False."""
         lost = np.zeros(self.shape, dtype=np.bool_)
         for run in runs if "dtps" in self._rashpa else ():
             places, line_rows = self._dtp_places
@@ -67,7 +67,7 @@ class ImageFacts:
 
     @cached_property
     def _dtp_places(self) -> tuple[dict[int, tuple[int, int, int]], dict[int, Any]]:
-        """Return by id of a DTP: x, y, width; and the row of each of its lines, where those are not one below the other."""
+        """Return two dicts by DTP id: x, y and width; and the row of each line, for DTPs with lines that are not in sequence."""
         dtps = self._rashpa["dtps"]
         columns = (dtps[name][()].tolist() for name in ("id", "x", "y", "width"))
         places = {number: (x, y, width) for number, x, y, width in zip(*columns, strict=True)}
@@ -75,11 +75,11 @@ class ImageFacts:
         return places, line_rows
 
     def described(self, pixels: NDArray[Any]) -> Pixels:
-        """Return a dense image with its masking."""
+        """Return a dense image as Pixels, with its masking."""
         return with_masking(pixels, self.masked(pixels.dtype))
 
     def expanded(self, index: NDArray[np.uint32], values: NDArray[Any], runs: Iterable[LostRun]) -> Pixels:
-        """Return an image of listed pixels: others are 0, masked and lost ones the masked value."""
+        """Return an image from listed pixels: unlisted pixels are 0, masked and lost ones hold the masked value."""
         image = np.zeros(self.shape, values.dtype)
         image.ravel()[index] = values
         return self.described(self.without_measurement(image, runs))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stored images of a run, or their products, as a sequence that is read on demand."""
+"""Gives access to the stored images of a run, or to their products, as a sequence that is read on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class ImageSequence(Sequence[T], Generic[T]):
-    """Holds one item an image. A slice is a sequence again, and nothing is read for it; numpy.asarray() reads all of it.
+    """Holds one item for each image. A slice is a sequence too, and reads nothing; numpy.asarray() reads all items.
 
     >>> squares = ImageSequence(lambda number: number**2, range(5))
     >>> squares[-1], list(squares[1:4:2])
@@ -45,7 +45,7 @@ class ImageSequence(Sequence[T], Generic[T]):
         return (self._read(number) for number in self._numbers)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return all items, one behind the other: [image][row][column] of images."""
+        """Return all items as one array, for images [image][row][column]."""
         if copy is False:
             raise ValueError("images are read from a file: there is nothing to share")
         parts = [np.asanyarray(one) for one in self]

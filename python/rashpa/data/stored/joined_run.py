@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run whose images lie in the files of several receivers, as one: each frame once, its best copy, in the order of frames."""
+"""Joins a run with images in the files of several receivers: the best copy of each frame, in the order of frames."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from rashpa.data.stored.stored_places import MASTER_GONE
 
 
 class JoinedRun(Closed):
-    """Joins the members of a group into one run. Each image comes from the member that has stored it; `members` are the runs themselves. `gone`: frames of
-    members whose masters are gone, and why; they count among the stored ones, and are absent."""
+    """Joins the members of a group into one run. Each image comes from a member that has stored it; `members` are the runs of the members. `gone`:
+    frames whose masters are lost, with the reason; they count as stored, and are absent."""
 
     def __init__(self, path: Path, members: Sequence[Run], gone: Mapping[int, str] | None = None) -> None:
-        """Join the members. Raise StoredRunError when their images are not of one kind."""
+        """Join the members. Raise StoredRunError when their images differ in kind."""
         self.path = path
         self.gone: dict[int, str] = dict(gone or {})
         self.members = tuple(members)
@@ -53,7 +53,8 @@ class JoinedRun(Closed):
         self.frame_numbers: NDArray[np.uint64] = self.tables.frame_number[self._stored]
 
     def _chosen(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return for each frame the member and its row: stored ones first, then reachable, complete, with fewer lost lines, by the order of the members."""
+        """Return, for each frame, the best member and its row: stored copies first, then reachable ones, complete ones, fewer lost lines, and the
+        order of the members."""
         tables = [one.tables for one in self.members]
         frames = np.concatenate([one.frame_number for one in tables])
         of = np.repeat(np.arange(len(tables)), [len(one.frame_number) for one in tables])
@@ -94,7 +95,7 @@ class JoinedRun(Closed):
     def _with_gone(
         self, columns: dict[str, Any], scalars: dict[str, Any], there: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Put rows of frames that are gone among the others; they are only known to have been stored."""
+        """Add rows for frames of lost masters, of which only their storing is known. Return `there` with True for these rows."""
         frames = np.array(sorted(self.gone), np.uint64)
         kept = ~np.isin(columns["frame_number"], frames)  # others may know that they have not stored them
         order = np.argsort(np.concatenate([columns["frame_number"][kept], frames]), kind="stable")
@@ -131,11 +132,12 @@ class JoinedRun(Closed):
         return run.image(place)
 
     def at_frame(self, frame: int) -> NDArray[Any]:
-        """Return the stored image of frame `frame` of the detector, with numbers as `frame_numbers` has them. Raise IndexError that says why there is none."""
+        """Return the stored image of the detector's frame `frame`, numbered as in `frame_numbers`. Raise IndexError with the reason when there is
+        none."""
         return self.image(self.tables.stored_at(frame))
 
     def invalid(self, index: int) -> NDArray[np.bool_]:
-        """Return True where stored image `index` holds no measurement."""
+        """Return True for pixels of stored image `index` that hold no measurement."""
         run, place = self._place(index)
         return run.invalid(place)
 
@@ -145,12 +147,12 @@ class JoinedRun(Closed):
         return run.sparse(place)
 
     def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
-        """Return the rows of a table that belong to stored image `index`: an array for each column. Raise KeyError when there is no such table."""
+        """Return the rows of table `name` for stored image `index`: an array for each column. Raise KeyError for an unknown table."""
         run, place = self._place(index)
         return run.table(name, place)
 
     def profile(self, name: str, index: int) -> dict[str, NDArray[np.float64]]:
-        """Return the arrays of a profile for stored image `index`. Raise KeyError when there is no such profile."""
+        """Return the arrays of a profile for stored image `index`. Raise KeyError for an unknown profile."""
         run, place = self._place(index)
         return run.profile(name, place)
 
@@ -162,7 +164,7 @@ class JoinedRun(Closed):
 
     @property
     def hit_column(self) -> str | None:
-        """Return the name of the number that a hit curve shows, as of each member."""
+        """Return the name of the number that a hit curve shows, which all members share."""
         return hit_column_of(self.tables.scalars)
 
     def row_of(self, index: int) -> int:
@@ -170,7 +172,7 @@ class JoinedRun(Closed):
         return int(self._stored[index])
 
     def lost_mask(self, row: int) -> NDArray[np.bool_]:
-        """Return True where the image in table row `row` lost its pixels."""
+        """Return True for the pixels that the image in table row `row` lost."""
         if self._of[row] == _GONE:
             return np.ones(self.shape, np.bool_)
         return self.members[int(self._of[row])].lost_mask(int(self._row[row]))
@@ -187,7 +189,7 @@ class JoinedRun(Closed):
 
     @property
     def peaks(self) -> ImageSequence[NDArray[np.void]]:
-        """Return for each stored image the peaks of a peak finder, as Run.peaks does. Raise KeyError when there was none in the pipeline."""
+        """Return the peaks of each stored image, as Run.peaks does. Raise KeyError when the pipeline had no peak finder."""
         known = {id(one): one.peaks for one in self.members}
 
         def of(index: int) -> NDArray[np.void]:
@@ -203,7 +205,7 @@ class JoinedRun(Closed):
 
     @property
     def books(self) -> dict[str, int]:
-        """Return counts of frames, each once; `expected` those that the members know."""
+        """Return counts of frames, each frame once; `expected` counts the frames that the members list."""
         counts = {name: int(np.count_nonzero(self.tables.completeness == n)) for n, name in enumerate(COMPLETENESS)}
         decided = {name: int(np.count_nonzero(self.tables.decision == n)) for n, name in _DECIDED}
         return {
@@ -215,16 +217,16 @@ class JoinedRun(Closed):
 
     @property
     def unknown(self) -> int:
-        """Count the images of which nothing is known, because a member ended early."""
+        """Return the number of images of unknown fate, because a member ended early."""
         return sum(one.unknown for one in self.members)
 
     @property
     def lost_windows(self) -> list[str]:
-        """Return by member why its accumulations are lost."""
+        """Return a text for each member whose accumulations are lost, with the reason."""
         return [text for one in self.members for text in one.lost_windows]
 
     def absent(self) -> dict[int, str]:
-        """Return by row why a stored frame is in no file."""
+        """Return, by row, the reason why a stored frame is in no file."""
         places = zip(
             self._stored.tolist(), self._of[self._stored].tolist(), self._row[self._stored].tolist(), strict=True
         )
@@ -239,23 +241,23 @@ _DECIDED = ((1, "accepted"), (2, "vetoed"), (3, "errored"))
 
 
 class RunParts(dict[str, Run | JoinedRun]):
-    """Holds runs by name. `gone`: those of which every master is gone, and why; reading one raises that as an error."""
+    """Holds runs by name. `gone`: runs with no remaining master, with the reason; accessing one raises it as an error."""
 
     def __init__(self) -> None:
-        """Begin without runs."""
+        """Start without runs."""
         super().__init__()
         self.gone: dict[str, str] = {}
 
     def __missing__(self, name: str) -> Run | JoinedRun:
-        """Raise StoredRunError for a run that is gone, KeyError for one that never was."""
+        """Raise StoredRunError for a run with lost masters, KeyError for an unknown name."""
         if name in self.gone:
             raise StoredRunError(self.gone[name])
         raise KeyError(name)
 
 
 def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False) -> RunParts:
-    """Open the runs to which a combined file leads, by entry. `whole`: a master that was left out, or is gone, is an error. Raise StoredRunError, also when all
-    of them are gone."""
+    """Open the runs to which a combined file links, by entry. `whole`: raise an error for a master that was left out, or is missing. Raise
+    StoredRunError, also when all masters are missing."""
     folders = tuple(folders)
     left_out = left_out_in(path) if whole else {}
     for name, why in left_out.items():
@@ -281,7 +283,7 @@ def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False)
 def _gone_frames(
     path: Path, name: str, runs: Sequence[Run], folders: tuple[Path, ...], lost: Sequence[str]
 ) -> dict[int, str]:
-    """Return frames of the entry that none of these runs has, and why."""
+    """Return the frames of the entry that none of these runs has, with the reasons."""
     with (
         Hdf5File(path, kind=StoredRunError, folders=folders) as file,
         blaming(f"{path}: it is damaged", StoredRunError),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer of a module in a limited process: the result of native code on files that may come from anywhere, as a document of JSON."""
+"""Runs a module in a limited process and returns its answer: the result of native code on foreign files, as a JSON document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _LONGEST_TEXT = 2000
 
 
 def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: float, run: Path) -> dict[str, Any]:
-    """Return the answer of `module` to `asked` within a number of seconds. Raise StoredRunError that begins with the run, MemoryError when nothing is known about it."""
+    """Return the answer of `module` to `asked`, within `seconds`. Raise StoredRunError that begins with the run; raise MemoryError when a lack of
+    memory, and not the run, may be the cause."""
     process = start_limited(module, [json.dumps(asked)], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     with process:
         try:
@@ -43,7 +44,7 @@ def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: floa
 
 
 def give_answer(made: Callable[[list[Any]], dict[str, Any]]) -> None:
-    """Answer the request in the other process, or say why it cannot."""
+    """Answer the request, in the limited process, with a document or with the reason of a failure."""
     answer = private_output()
     try:
         said = made(json.loads(sys.argv[1]))

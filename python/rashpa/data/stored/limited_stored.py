@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of an HDF5 file, read in a process of its own, under limits: HDF5 that meets a stranger's bytes may crash, loop, or take all memory.
+"""Reads images of an HDF5 file in a separate process under limits, because foreign bytes can make the HDF5 library crash, loop, or take all memory.
 
-The process gets a line of JSON, `[first, count]`, and answers with one and with the bytes that it announces. All its answers are checked.
+The process gets a line of JSON, `[first, count]`. It answers with a line of JSON and with the bytes that the line announces. All its answers are
+checked.
 """
 
 from __future__ import annotations
@@ -62,17 +63,17 @@ _MOST_SECONDS = (
 
 
 class Served(Stored, Protocol):
-    """Declares the source of the other process."""
+    """Declares the reader that the separate process uses."""
 
     def bytes_of(self, count: int) -> int:
-        """Return the bytes that a number of images takes after unpacking."""
+        """Return the number of bytes of `count` decompressed images."""
 
 
 class LimitedStored:
-    """Reads a file by another process."""
+    """Reads a file with another process."""
 
     def __init__(self, path: Path, reading: Reading | None = None, seconds: float = _SECONDS) -> None:
-        """Open the file. Raise StoredError when it cannot be read, or lacks images and `reading` does not allow that."""
+        """Open the file. Raise StoredError when it cannot be read, or when it lacks images and `reading` does not allow that."""
         reading = reading or Reading()
         folders = [str(folder) for folder in reading.folders_for(path)]
         self._path = path
@@ -164,7 +165,7 @@ class LimitedStored:
             raise self._nonsense() from None
 
     def _run(self, said: dict[str, Any]) -> StatedRun:
-        """Return the facts of a run. Raise ValueError, TypeError or KeyError when they are impossible."""
+        """Return the facts of a run from the process's answer. Raise ValueError, TypeError or KeyError when they are impossible."""
         modules = []
         for x, y, width, height, turn, flip in said["modules"][:_MOST_MODULES]:
             place = (int(x), int(y), int(width), int(height))
@@ -224,7 +225,7 @@ class LimitedStored:
 
 
 def serve(path: Path, asked: IO[str], opened: Callable[[Path], Served]) -> None:
-    """Describe the file and give images, in the other process, until the requests end."""
+    """Describe the file and send images, in the separate process, until the requests end."""
     out = private_output()
 
     def say(**values: Any) -> None:
@@ -263,7 +264,7 @@ def _said_of_run(run: StatedRun | None) -> dict[str, Any] | None:
 
 
 def _read(path: Path, stored: Served, first: int, count: int) -> Piece:
-    """Read with memory for the images, and some more: a filter that takes gigabytes in their place is no image."""
+    """Read images with a memory limit for them and a reserve, so that a filter that allocates gigabytes fails."""
     needed = _SPARE_MEMORY + _COPIES * stored.bytes_of(count)
     granted = limit_more_memory(needed)
     try:

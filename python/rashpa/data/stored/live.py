@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accepted images of a run that goes on, from the files that its receiver writes: every one of them, at the pace of the reader. The reader neither asks the
-receiver nor reaches it."""
+"""Reads accepted images of a run that goes on from the files that its receiver writes: every image, at the reader's pace. The reader sends nothing to
+the receiver."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _FOLLOW_S = 10.0  # until a data file shows an image that its journal calls writ
 
 
 class LiveError(RashpaError, RuntimeError):
-    """Reports that the run cannot be followed, or not to its end; the text says why and what to try."""
+    """Reports that the run cannot be followed to its end; the text gives reason and remedy."""
 
 
 @dataclass(frozen=True)
 class LiveImage:
-    """Holds one accepted image. `index`: in the buffer's time slice; `timestamp_ns`: TAI, of the detector; `numbers`: results of the pipeline, by the names
-    of the run's columns; `lost`: lines that did not arrive, whose pixels are fill values."""
+    """Holds one accepted image. `index`: its index in the buffer; `timestamp_ns`: the detector's TAI time; `numbers`: results of the pipeline, by the
+    names of the run's columns; `lost`: lines that did not arrive, with fill values in their pixels."""
 
     index: int
     frame_number: int
@@ -54,21 +54,22 @@ class LiveImage:
 
     @property
     def list(self) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-        """Return pixel indices (row · width + column) and values, of a run that stores lists. Raise TypeError for another."""
+        """Return pixel indices (row · width + column) and values, for a run that stores lists. Raise TypeError for a run of dense images."""
         if not isinstance(self.stored, tuple):
             raise TypeError("this run stores dense images; take .pixels")
         return self.stored
 
     @cached_property
     def pixels(self) -> Pixels:
-        """Return [row][column], as rashpa.open gives them, with their masking. Of a list, unlisted pixels are 0, masked and lost ones the masked value."""
+        """Return the pixels [row][column] with their masking, as rashpa.open does. For a list, unlisted pixels are 0, masked and lost ones hold the
+        masked value."""
         if isinstance(self.stored, tuple):
             return self.facts.expanded(*self.stored, self.lost)
         return self.facts.described(self.stored)
 
     @cached_property
     def lost_mask(self) -> NDArray[np.bool_]:
-        """Return True where the image lost its pixels."""
+        """Return True for the pixels that the image lost."""
         return self.facts.lost(self.lost)
 
     def _repr_html_(self) -> str:
@@ -79,10 +80,11 @@ class LiveImage:
 
 
 class Live(Coming[LiveImage]):
-    """Yields accepted images in the order of the files, until the run is over: all of them, also to a slow reader. `counts`: decided images so far, by decision.
+    """Yields every accepted image in the order of the files, until the run is over, also to a slow reader. `counts`: the number of decided images so
+    far, by decision.
 
-    A wait of `timeout_s` without an image raises TimeoutError; without `timeout_s` a wait has no limit. Raise LiveError when the receiver has died, or its
-    files cannot be read.
+    A wait of `timeout_s` without an image raises TimeoutError; without `timeout_s` a wait has no limit. Raise LiveError when the receiver has died,
+    or its files cannot be read.
     """
 
     def __init__(self, master: Path, timeout_s: float | None) -> None:
@@ -99,17 +101,17 @@ class Live(Coming[LiveImage]):
 
     @property
     def images(self) -> int | None:
-        """Return the number of due images, None when it is unknown. Raise LiveError before the first look at the run."""
+        """Return the number of expected images, None when it is unknown. Raise LiveError before the run was found."""
         return self._begun().images  # type: ignore[no-any-return]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return rows and columns. Raise LiveError before the first look at the run."""
+        """Return rows and columns of images. Raise LiveError before the run was found."""
         journal = self._begun()
         return journal.height, journal.width
 
     def take(self, timeout_s: float | None = None) -> LiveImage | None:
-        """Return the next image, None when the run is over. Raise TimeoutError as above."""
+        """Return the next image, None when the run is over. Raise TimeoutError when none comes within `timeout_s`."""
         if self._closed:
             raise LiveError("this run is closed; open it again")
         until = None if timeout_s is None else time.monotonic() + timeout_s
@@ -128,7 +130,7 @@ class Live(Coming[LiveImage]):
             time.sleep(_LOOK_S)
 
     def close(self) -> None:
-        """Close the files; no image can be taken any more."""
+        """Close the files; no more images can be taken."""
         self._closed = True
         self._journal = None
         part, self._part = self._part, None
@@ -144,13 +146,13 @@ class Live(Coming[LiveImage]):
         return self._journal
 
     def _look(self) -> bool:
-        """Return True when the run has begun."""
+        """Look for the run; return True when it has begun."""
         if self._journal is None:
             self._journal = self._living_journal()
         return self._journal is not None
 
     def _living_journal(self) -> Any:
-        """Return the journal, None while no process writes a run there; one of a dead receiver is not taken."""
+        """Return the journal, None while no living process writes a run there."""
         from rashpa import _native
 
         path = self._prefix.with_name(f"{self._prefix.name}_master.journal")
@@ -167,7 +169,8 @@ class Live(Coming[LiveImage]):
         return f"{self.path}: no run is being written there{hint}"
 
     def _expect_complete(self) -> None:
-        """Check the master after the last rows, when the writer is gone: a receiver that comes to its end completes the master first."""
+        """Check that the master is complete when the writer has gone and all rows are read: a receiver completes the master before it ends. Raise
+        LiveError."""
         try:
             with Hdf5File(self.path, locking=False) as master:
                 complete = is_complete(master)
@@ -192,7 +195,7 @@ class Live(Coming[LiveImage]):
         )
 
     def _said(self) -> ImageFacts:
-        """Return the master's facts about all images; they are there before the first image."""
+        """Return the master's facts about all images, which it has before the first image."""
         if self._facts is None:
             self._master = self._opened(self.path, swmr=False)
             with self._read(self.path), blaming(f"{self.path}: it is damaged"):
@@ -211,7 +214,8 @@ class Live(Coming[LiveImage]):
         return image
 
     def _followed(self, data: Array, first: int, end: int) -> NDArray[Any]:
-        """Return rows once they are there: the journal knows of an image as soon as it is written, this library when it looks again."""
+        """Return rows when they are readable, after a wait if needed: the journal lists an image when it is written, but the reader must refresh its
+        view. Raise LiveError."""
         until = time.monotonic() + _FOLLOW_S
         while True:
             with self._read(data.file):
@@ -251,7 +255,7 @@ class Live(Coming[LiveImage]):
                 time.sleep(_LOOK_S)
 
     def _raw(self, row: dict[str, Any]) -> NDArray[Any]:
-        """Read the pixels of a row. They may be written later than the row, which the checksum shows."""
+        """Read the pixels of a row. They may be written later than the row; the checksum shows when they are complete."""
         from rashpa import _native
 
         path = data_file(self.path, row["file"], "raw")
@@ -273,7 +277,8 @@ class Live(Coming[LiveImage]):
 
 
 def open_live(file: Path | str, timeout_s: float | None = None) -> Live:
-    """Open the buffer's `_master.h5`, or the one that a coming run will write; wait for a run as for an image. Raise ValueError when `file` is no such name."""
+    """Open the buffer's `_master.h5`, also before a run writes it; then waiting for the run is like waiting for an image. Raise ValueError when
+    `file` is not such a name."""
     path = Path(expanded(str(file)))
     if not path.name.endswith(MASTER):
         raise ValueError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored images whose bad pixels, by the pixel_mask of their file, hold the value of masked ones: then no kernel of any unit counts them."""
+"""Reads stored images with the bad pixels of the file's pixel_mask set to the masked value, so that no kernel counts them."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from rashpa.data.stored.stored_piece import Absent, Piece, Stated, Stored, no_va
 
 
 class MaskedStored:
-    """Reads as `stored` does, but for these pixels."""
+    """Reads images of `stored`, and masks the bad pixels."""
 
     def __init__(self, stored: Stored, mask: NDArray[np.uint32]) -> None:
         """Mask the images of `stored`. `mask`: NXmx bits [row][column]."""
@@ -36,12 +36,12 @@ class MaskedStored:
 
     @property
     def absent(self) -> Absent:
-        """Return the images without bytes."""
+        """Return the images that have no bytes."""
         return self._stored.absent
 
     @property
     def stated(self) -> Stated:
-        """Return the file's facts beside its pixels."""
+        """Return the facts that the file states about its pixels."""
         return self._stored.stated
 
     def read(self, first: int, count: int) -> Piece:
@@ -55,7 +55,7 @@ class MaskedStored:
         self._stored.close()
 
     def _masked(self, images: NDArray[Any]) -> NDArray[Any]:
-        """Return the same array where its bad pixels are masked already, as detectors do it."""
+        """Return the images with bad pixels masked as detectors do; the same array when they already are."""
         value = no_value(images.dtype)
         found = images.reshape(len(images), -1)[:, self._bad]
         if (np.isnan(found) if images.dtype.kind == "f" else found == value).all():

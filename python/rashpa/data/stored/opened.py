@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stored run by any file that leads to it."""
+"""Opens a stored run from any file that links to it."""
 
 import warnings
 from collections.abc import Iterable
@@ -14,8 +14,9 @@ from rashpa.data.stored.reader import Run, open_run
 
 
 def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
-    """Open the run of a master, one run of the members of a group, or, by their names, those of several buffers. Images of masters that are gone are absent,
-    or their name raises an error. Warn of masters that the file lacks, since their receivers died. Raise StoredRunError."""
+    """Open the run of a master, one joined run for the members of a group, or a dict of runs by the name of the buffer. Images of lost masters are
+    absent; a run with no remaining master raises an error when accessed. Warn of masters that the file lacks because their receivers died. Raise
+    StoredRunError."""
     path = Path(expanded(str(file)))
     if not is_combined(path):
         return open_run(path)
@@ -28,8 +29,8 @@ def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
 
 
 def open_one(path: Path, follow: Iterable[Path] = ()) -> Run | JoinedRun:
-    """Open the one run that a file holds or leads to, with all of its masters: for callers that need every image of one buffer. Raise StoredRunError that names
-    the files of several buffers, and those that are not complete."""
+    """Open the one run that a file holds or links to, with all of its masters: for callers that need every image of one buffer. Raise StoredRunError
+    that names the files when there are several buffers, or when masters are incomplete."""
     folders = folders_of(path, follow)
     if not is_combined(path):
         return open_run(path, folders=folders)
@@ -43,6 +44,6 @@ def open_one(path: Path, follow: Iterable[Path] = ()) -> Run | JoinedRun:
 
 
 def leads_to(masters: dict[str, list[Path]]) -> str:
-    """Return in words the files of several buffers to which a file leads."""
+    """Return the files of several buffers to which a file links, as text."""
     names = ", ".join(f"{name} ({', '.join(one.name for one in many)})" for name, many in masters.items())
     return f"it leads to several buffers: {names}"

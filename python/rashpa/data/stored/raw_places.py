@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images of a run in raw files (docs/reference/raw_files.md): their places, and their pixels, checked by their CRC32C."""
+"""Finds the images of a run in raw files (docs/reference/raw_files.md), and reads their pixels with a check of their CRC32C."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_PIXELS = 1 << 30
 
 
 class RawPlaces:
-    """Finds raw images by row of the run's tables. The files may come from anywhere."""
+    """Finds raw images by row of the run's tables. The files may be foreign."""
 
     def __init__(self, rashpa: Group, master: Path, folders: tuple[Path, ...]) -> None:
         group = rashpa["raw"]
@@ -49,7 +49,7 @@ class RawPlaces:
         self.stored_bytes = int(self._length.sum(dtype=np.uint64))
 
     def absent(self, rows: NDArray[np.intp]) -> dict[int, str]:
-        """Return by row why an image is absent whose file is too short for it; pixels are not read."""
+        """Return, by row, the reason for each image that is beyond the end of its file; pixels are not read."""
         found: dict[int, str] = {}
         for number in np.unique(self._file[rows]):
             path = data_file(self._master, int(number), "raw")
@@ -69,7 +69,7 @@ class RawPlaces:
         return found
 
     def image(self, row: int) -> NDArray[Any]:
-        """Read a stored row. Raise StoredRunError when it is not in its file as it was written."""
+        """Read the image of a stored row. Raise StoredRunError when it is absent or damaged."""
         path = data_file(self._master, int(self._file[row]), "raw")
         wanted = self._shape[0] * self._shape[1] * self.dtype.itemsize
         try:

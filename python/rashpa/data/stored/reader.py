@@ -62,7 +62,7 @@ _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "e
 
 
 class Run(Closed):
-    """Reads one run on disk. Images are read on demand, tables at once. Use it as a context manager."""
+    """Reads one run on disk. Images are read on demand, tables at once. It is a context manager."""
 
     def __init__(self, file: Hdf5File, path: Path) -> None:
         self._file = file
@@ -100,7 +100,7 @@ class Run(Closed):
 
     @property
     def hit_column(self) -> str | None:
-        """Return the name of the number that a hit curve shows: the last one of the pipeline, which is the verdict's where there is one."""
+        """Return the name of the number that a hit curve shows: the pipeline's last one, which belongs to the verdict if there is one."""
         return hit_column_of(self.tables.scalars)
 
     def _repr_html_(self) -> str:
@@ -130,11 +130,13 @@ class Run(Closed):
         return self._facts.masked(self.dtype)
 
     def image(self, index: int) -> Pixels:
-        """Return stored image `index` [row][column], with its masking. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
+        """Return stored image `index` [row][column], with its masking. A sparse image is expanded: unlisted pixels are 0, masked and lost ones hold
+        the masked value."""
         return with_masking(self._image(index), self.masked)
 
     def at_frame(self, frame: int) -> Pixels:
-        """Return the stored image of frame `frame` of the detector, with numbers as `frame_numbers` has them. Raise IndexError that says why there is none."""
+        """Return the stored image of the detector's frame `frame`, numbered as in `frame_numbers`. Raise IndexError with the reason when there is
+        none."""
         return self.image(self.tables.stored_at(frame))
 
     def _image(self, index: int) -> NDArray[Any]:
@@ -147,8 +149,8 @@ class Run(Closed):
         return self._facts.expanded(*self.sparse(index), self.lost_runs(self.row_of(index)))
 
     def densify(self, index: int, random: np.random.Generator | None = None) -> Pixels:
-        """Return stored image `index`, made again from listed pixels and background of the kernel `sparsify`: that of image(), with the background in place
-        of 0. With `random`, the background is scattered by its measured deviation. Raise KeyError when the kernel was not there."""
+        """Return stored image `index`, reconstructed from listed pixels and background of the kernel `sparsify`: as `image` does, but with the
+        background in place of 0. With `random`, the background varies by its measured deviation. Raise KeyError when the pipeline had no such kernel."""
         background = self.table(densify.KERNEL, index)
         parameters = next(values for name, values in self.facts.kernels if name == densify.KERNEL)
         made = densify.densify(self.shape, *self.sparse(index), background, parameters, random)
@@ -156,7 +158,8 @@ class Run(Closed):
         return with_masking(made, self.masked)
 
     def invalid(self, index: int) -> NDArray[np.bool_]:
-        """Return True where stored image `index` holds no measurement: masked, lost, or a value beyond `underload_value` and `saturation_value`."""
+        """Return True for pixels of stored image `index` that hold no measurement: masked, lost, or with a value beyond `underload_value` and
+        `saturation_value`."""
         return self.invalid_of(self.image(index), index)
 
     def invalid_of(self, pixels: NDArray[Any], index: int) -> NDArray[np.bool_]:
@@ -178,20 +181,20 @@ class Run(Closed):
 
     @property
     def lists(self) -> ImageSequence[tuple[NDArray[np.uint32], NDArray[Any]]]:
-        """Return for each stored image indices of pixels and their values. Raise TypeError when the run holds dense images."""
+        """Return, for each stored image, pixel indices and their values. Raise TypeError when the run holds dense images."""
         if self._frame_ptr is None:
             raise TypeError(f"{self.path.name} holds dense images; take image() or frames")
         return ImageSequence(self.sparse, range(len(self)))
 
     @property
     def densified(self) -> ImageSequence[Pixels]:
-        """Return the stored images as densify() makes them again."""
+        """Return the stored images as `densify` reconstructs them, read on demand."""
         return ImageSequence(self.densify, range(len(self)))
 
     @property
     def peaks(self) -> ImageSequence[NDArray[np.void]]:
-        """Return for each stored image the peaks of a peak finder, as feedback has them: a row each with named columns, `peaks[3]["x"]`. Raise KeyError when
-        there was none in the pipeline."""
+        """Return the peaks of each stored image, in the form of feedback: a row for each peak, with named columns, such as `peaks[3]["x"]`. Raise
+        KeyError when the pipeline had no peak finder."""
         finder = next((name for name in self._products.tables if name.startswith("peakfinder")), None)
         if finder is None:
             raise KeyError(f"{self.path.name} has no peaks; its pipeline had no peak finder")
@@ -215,7 +218,7 @@ class Run(Closed):
         return self._products.table_facts(self.tables.stored_index >= 0)
 
     def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
-        """Return the rows of a table that belong to stored image `index`: an array for each column. Raise KeyError when there is no such table."""
+        """Return the rows of table `name` for stored image `index`: an array for each column. Raise KeyError for an unknown table."""
         self._products.check_table(name)
         return self._products.table(name, self.row_of(index))
 
@@ -225,7 +228,7 @@ class Run(Closed):
         return self._products.profile_facts()
 
     def profile(self, name: str, index: int | slice = slice(None)) -> dict[str, NDArray[np.float64]]:
-        """Return the arrays of a profile for stored image `index`, or, with a slice, [image][bin] for several. Raise KeyError when there is no such profile."""
+        """Return the arrays of a profile for stored image `index`; with a slice, arrays [image][bin]. Raise KeyError for an unknown profile."""
         self._products.check_profile(name)
         if isinstance(index, int) and not 0 <= index < len(self):
             raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
@@ -233,12 +236,12 @@ class Run(Closed):
 
     @property
     def accumulation_facts(self) -> dict[str, AccumulationFacts]:
-        """Return the accumulations over the run or windows of it, by kernel."""
+        """Return the accumulations over the run, or over windows of it, by kernel."""
         return self._products.accumulation_facts()
 
     def accumulated(self, name: str, quantity: str, window: int = -1) -> NDArray[Any]:
-        """Return a quantity that kernel `name` has accumulated, "sum" or "mean", in the stored window `window` (place, not number; by default the last one).
-        Raise KeyError when there is no such kernel or quantity, IndexError when there is no such window."""
+        """Return a quantity that kernel `name` has accumulated, "sum" or "mean". `window`: the position among the stored windows, by default the
+        last. Raise KeyError for an unknown kernel or quantity, IndexError for an unknown window."""
         return self._products.accumulated(name, quantity, window)
 
     def row_of(self, index: int) -> int:
@@ -246,7 +249,7 @@ class Run(Closed):
         return int(np.flatnonzero(self.tables.stored_index == index)[0])
 
     def lost_runs(self, row: int) -> tuple[LostRun, ...]:
-        """Return the lines that did not arrive, of the image in table row `row`."""
+        """Return the lines that the image in table row `row` lost."""
         first, end = int(self._lost_ptr[row]), int(self._lost_ptr[row + 1])
         if first == end:  # of nearly every image, and a file is slow to be asked
             return ()
@@ -256,7 +259,7 @@ class Run(Closed):
 
     @cached_property
     def lost_lines(self) -> NDArray[np.int64]:
-        """Return for each table row the number of region lines that did not arrive: of two copies of an image the one with fewer is the better."""
+        """Return the number of lost region lines for each table row. Of two copies of an image, the one with fewer is better."""
         group = self._rashpa["lost_runs"]
         ends = self._lost_ptr.astype(np.int64)
         runs = ends[1:] - ends[:-1]
@@ -266,12 +269,13 @@ class Run(Closed):
         return np.bincount(np.repeat(np.arange(len(runs)), runs), lines, minlength=len(runs)).astype(np.int64)
 
     def lost_mask(self, row: int) -> NDArray[np.bool_]:
-        """Return True where the image in table row `row` lost its pixels. Without the table of DTPs nothing can be placed: all False."""
+        """Return True for the pixels that the image in table row `row` lost. Without the table of DTPs their places are unknown, and all values are
+        False."""
         return self._facts.lost(self.lost_runs(row))
 
     @property
     def module_places(self) -> list[tuple[int, int, int, int]]:
-        """Return x, y, width, height of each module's part of the images, by its number. Empty without the table of DTPs."""
+        """Return x, y, width and height of each module's part of the images, by its number; empty without the table of DTPs."""
         if "dtps" not in self._rashpa:
             return []
         columns = [self._rashpa["dtps"][name][()].tolist() for name in ("module", "x", "y", "width", "height")]
@@ -294,7 +298,7 @@ class Run(Closed):
         return [way for _, way in sorted(dict(zip(modules, ways, strict=True)).items(), key=lambda one: one[0])]
 
     def summary(self, incomplete: int = 5) -> RunSummary:
-        """Return the run in one screen; it lists at most `incomplete` incomplete images."""
+        """Return a summary of the run, with at most `incomplete` incomplete images."""
         missing_rows = np.flatnonzero(self.tables.completeness > COMPLETENESS.index("complete"))
         return RunSummary(
             file=self.path,
@@ -326,7 +330,7 @@ class Run(Closed):
 
     @property
     def changed_limits(self) -> tuple[ChangedLimit, ...]:
-        """Return the limits of vetoes that changed while the run went on, in order."""
+        """Return the limits of vetoes that changed during the run, in order."""
         return changed_limits(self._rashpa)
 
     def _dense(self, index: int) -> NDArray[Any]:
@@ -360,19 +364,19 @@ class Run(Closed):
 
     @property
     def unknown(self) -> int:
-        """Count the images of which nothing is known, because the receiver ended early."""
+        """Return the number of images of unknown fate, because the receiver ended early."""
         books = self._rashpa["books"]
         return int(books["unknown"][()]) if "unknown" in books else 0
 
     @property
     def lost_windows(self) -> list[str]:
-        """Return why the accumulations are lost, after a repair that could not read their file."""
+        """Return the reasons why accumulations are lost, after a repair that could not read their file."""
         if "accumulated_lost" not in self._rashpa:
             return []
         return [f"{self.path}: its accumulations are lost: {text_of(self._rashpa['accumulated_lost'][()])}"]
 
     def absent(self) -> dict[int, str]:
-        """Return by row why an image that the tables call stored is in no file."""
+        """Return, by row, the reason why an image that the tables list as stored is in no file."""
         rows = np.flatnonzero(self.tables.stored_index >= 0)
         if self._raw is not None:
             return self._raw.absent(rows)
@@ -403,7 +407,8 @@ def _rows_of(columns: dict[str, NDArray[Any]]) -> NDArray[np.void]:
 
 
 def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
-    """Open a run by its master file. `folders`: the folders of its data files, links followed; by default beside it. Raise StoredRunError when `path` is no run."""
+    """Open a run by its master file. `folders`: the folders in which its data files may be, with links resolved; by default its own. Raise
+    StoredRunError when `path` is no run."""
     path = Path(path)
     try:
         file = Hdf5File(path, kind=StoredRunError, folders=folders)
@@ -432,7 +437,7 @@ def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
 
 
 def _unfinished(path: Path) -> str:
-    """Return why a master has no tables: its journal is locked as long as a process writes the run."""
+    """Return the reason why a master has no tables. Its journal is locked while a process writes the run."""
     prefix = prefix_of(path)
     try:
         with open_shared(path.parent / f"{prefix.name}_master.journal") as journal:

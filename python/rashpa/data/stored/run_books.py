@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Books of a stored run for commands that read it: its images, and those that its files lack by now."""
+"""Computes the books of a stored run for commands that read it: its images, and the images that its files now lack."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rashpa.data.stored.reader import Run
 
 
 def run_books(run: Run | JoinedRun) -> DataBooks:
-    """Compare a run's statement with the content of its files.
+    """Compare the run's own counts with the content of its files, and return the books.
 
-    Images that the run itself counts as missing are not expected of its files. `missing` are images of unknown fate, because the receiver ended early or its
-    index was cut, and images that the tables call stored and no file has.
+    Images that the run itself counts as missing are not expected in its files. `missing` counts images of unknown fate, because the receiver ended
+    early or its index was truncated. It also counts images that the tables list as stored and no file has.
     """
     books, absent, unknown = run.books, run.absent(), run.unknown
     troubles = [absent[row] for row in sorted(absent)[: MOST_TROUBLES - 1]]
@@ -31,5 +31,5 @@ def run_books(run: Run | JoinedRun) -> DataBooks:
 
 
 def unknown_text(images: int) -> str:
-    """Return the sentence that the fate of this number of images is unknown."""
+    """Return a sentence that the fate of this number of images is unknown."""
     return f"nothing is known of {images} images: the receiver ended early, or its index was cut"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of a stored run, as the reader returns them."""
+"""Describes the facts of a stored run that the reader returns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LostRun:
 
 @dataclass(frozen=True)
 class RunTables:
-    """Holds one value for each image of the run, stored or not."""
+    """Holds the tables of a run, with one value for each image, stored or not."""
 
     frame_number: NDArray[np.uint64]
     timestamp_ns: NDArray[np.uint64]  # TAI; 0: no frame record arrived
@@ -44,7 +44,7 @@ class RunTables:
     scalars: dict[str, NDArray[Any]]  # results of the kernels, in the order of the pipeline
 
     def stored_at(self, frame: int) -> int:
-        """Return the place of a frame of the detector among the stored images. Raise IndexError that says why there is none."""
+        """Return the index of a detector's frame among the stored images. Raise IndexError with the reason when there is none."""
         rows = np.flatnonzero(self.frame_number == frame).tolist() if frame >= 0 else []
         for row in rows:
             if self.stored_index[row] >= 0:
@@ -60,7 +60,7 @@ class RunTables:
         raise IndexError(f"frame {frame} is not stored: it is {completeness} and {decision}")
 
     def counted(self, name: str) -> NDArray[Any]:
-        """Return a number of every image, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""
+        """Return a number of every image; -1 where nothing was counted, as for dark, refused and missing images, and without the kernel."""
         if name not in self.scalars:
             return np.full(len(self.decision), -1, np.int64)
         column = self.scalars[name]
@@ -73,7 +73,7 @@ class RunTables:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Holds a file's facts about its run; empty in files of versions that did not keep them."""
+    """Holds a file's facts about its run; empty in files of versions that did not store them."""
 
     run_number: int | None
     run_name: str
@@ -90,7 +90,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """Describes a table that a kernel has filled: rows of named columns, any number of them an image."""
+    """Describes a table that a kernel has filled: rows of named columns, with any number of rows for an image."""
 
     columns: tuple[str, ...]
     capacity: int  # most rows of an image
@@ -99,7 +99,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class ProfileFacts:
-    """Describes arrays of fixed length that a kernel has made from every image, by name with their units, and the axes, the slow one first."""
+    """Describes arrays of fixed length that a kernel has made from each image: their names with units, and their axes, the slow one first."""
 
     arrays: dict[str, str]
     axes: dict[str, NDArray[np.float64]]
@@ -112,7 +112,7 @@ class ProfileFacts:
 
 @dataclass(frozen=True)
 class AccumulatedWindow:
-    """Describes consecutive images of the run, of which a kernel has added some up."""
+    """Describes a range of consecutive images, some of which a kernel has added up."""
 
     number: int
     first_image: int  # row in the tables
@@ -122,7 +122,7 @@ class AccumulatedWindow:
 
 @dataclass(frozen=True)
 class AccumulationFacts:
-    """Describes arrays that a kernel has accumulated over the run or windows of it."""
+    """Describes arrays that a kernel has accumulated over the run, or over windows of it."""
 
     quantities: tuple[str, ...]
     shape: tuple[int, ...]  # of each
@@ -132,7 +132,7 @@ class AccumulationFacts:
 
 @dataclass(frozen=True)
 class ChangedLimit:
-    """Describes a limit of a veto that changed while the run went on."""
+    """Describes a change of a veto's limit during the run."""
 
     time: str  # UTC, ISO 8601
     kernel: int  # place in the pipeline, from 0 on
@@ -146,7 +146,7 @@ class ChangedLimit:
 
 @dataclass(frozen=True)
 class IncompleteImage:
-    """Describes an image with lost lines, or without any."""
+    """Describes an image that lost some or all of its lines."""
 
     row: int
     frame_number: int
@@ -181,12 +181,12 @@ class RunSummary:
 
     @property
     def compression_ratio(self) -> float | None:
-        """Return bytes of every pixel of the stored images over the bytes on disk."""
+        """Return the ratio of the uncompressed bytes of the stored images to their bytes on disk."""
         return self.dense_bytes / self.stored_bytes if self.stored_bytes else None
 
     @property
     def hit_rate(self) -> float | None:
-        """Return accepted images over all decided ones, None where no image was judged by its content."""
+        """Return the share of accepted images among the decided ones, None when no kernel decided on images."""
         if not self.judged:
             return None
         decided = self.books["accepted"] + self.books["vetoed"] + self.books["errored"]
@@ -194,5 +194,5 @@ class RunSummary:
 
 
 def hit_column_of(scalars: Iterable[str]) -> str | None:
-    """Return the name of the number that a hit curve shows: the last one of the pipeline that counts hits, which is the verdict's where there is one."""
+    """Return the name of the number that a hit curve shows: the pipeline's last one that counts hits, which belongs to the verdict if there is one."""
     return next((name for name in reversed(list(scalars)) if name not in OF_METHOD | OF_HEADER), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment as a file of images describes it: the fields of NXmx that pass to files made from it."""
+"""Reads the description of the experiment from a file of images: the NXmx fields that files made from it take over."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _TURN = 1e-6  # of a direction that is one of two or more rotations
 
 @dataclass(frozen=True)
 class SourceModule:
-    """Describes a part of the image, in pixels, and its place, in m."""
+    """Describes a part of the image, in pixels, and its place in the laboratory, in m."""
 
     left: int
     top: int
@@ -73,8 +73,8 @@ class SourceModule:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """Holds the facts of a file. `values`: by key of [detector], and `frame_time_s`, `saturation_value`; `texts`: `start_time`, `sample`, `instrument`,
-    `source`; `mask`: NXmx bits of pixels; `notes`: facts that were there and could not be taken."""
+    """Holds the facts of a file. `values`: by key of [detector], and `frame_time_s`, `saturation_value`; `texts`: `start_time`, `sample`,
+    `instrument`, `source`; `mask`: NXmx bits of pixels; `notes`: facts that the file has but that could not be used."""
 
     values: Mapping[str, float | str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -85,8 +85,8 @@ class SourceFacts:
 
 
 def read_source_facts(path: Path, shape: tuple[int, int], reading: Reading) -> SourceFacts:
-    """Return the facts of the HDF5 file `path` about images of `shape` (rows, columns); nothing of other files. A process of its own reads it. An unreadable
-    fact is a note, never an error: the images are there without it."""
+    """Return the facts of the HDF5 file `path` about images of `shape` (rows, columns); empty facts for other files. A separate process reads it. An
+    unreadable fact is a note, never an error, since images can be read without it."""
     if not is_hdf5(path):
         return SourceFacts()
     folders = [str(folder) for folder in reading.folders_for(path)]
@@ -118,7 +118,7 @@ def _unread(path: Path, reason: str) -> SourceFacts:
 
 
 def _checked(said: Mapping[str, Any], mask: NDArray[np.uint32] | None) -> SourceFacts:
-    """Check an answer that a stranger's file may have made. Raise ValueError, TypeError or KeyError when it is impossible."""
+    """Check an answer that a foreign file may have influenced. Raise ValueError, TypeError or KeyError when it is impossible."""
     values: dict[str, float | str] = {}
     said_values: Mapping[str, Any] = said["values"]
     for key, value in said_values.items():
@@ -144,7 +144,7 @@ def _checked(said: Mapping[str, Any], mask: NDArray[np.uint32] | None) -> Source
 
 
 def _facts_of(path: Path, shape: tuple[int, int], folders: Sequence[Path]) -> SourceFacts:
-    """Read the facts, in the other process."""
+    """Read the facts, in the separate process."""
     notes: list[str] = []
     with Hdf5File(path, folders=folders) as file:
         entry = file.find("entry")
@@ -161,21 +161,21 @@ def _facts_of(path: Path, shape: tuple[int, int], folders: Sequence[Path]) -> So
 
 
 class NxmxFields:
-    """Reads fields of an entry, and notes their faults."""
+    """Reads fields of an NXmx entry, and records their faults as notes."""
 
     def __init__(self, entry: Group, notes: list[str]) -> None:
         self.entry = entry
         self.notes = notes
 
     def array(self, path: str) -> Array | None:
-        """Return the array, None when it is none, or not there."""
+        """Return the array, None when it is missing or no array."""
         found = self.entry.find(path)
         if isinstance(found, Absence):
             self.notes.append(f"{path}: {found.text}")
         return found if isinstance(found, Array) else None
 
     def text(self, path: str) -> str:
-        """Return the text, empty when there is none, or it is not known."""
+        """Return the text, empty when it is missing or means unknown."""
         array = self.array(path)
         if array is None or array.dtype.kind not in "OSU":
             return ""
@@ -188,8 +188,8 @@ class NxmxFields:
         return "" if said == "unknown" else said
 
     def number(self, path: str, units: Units) -> float | None:
-        """Return the number in the unit of size 1, None when there is none, or its unit is not known. Of several values, one for each image, return the
-        common one."""
+        """Return the number in the unit that has size 1 in `units`, None when it is missing or its unit is unknown. Of several values, one for each
+        image, return the common value."""
         array = self.array(path)
         if array is None or array.dtype.kind not in "iuf" or not 1 <= math.prod(array.shape) <= _MOST_VALUES:
             return None
@@ -210,11 +210,11 @@ class NxmxFields:
         return value * units[unit] if math.isfinite(value) else None
 
     def first(self, paths: Iterable[str], units: Units) -> float | None:
-        """Return the number of the first of these fields that has one."""
+        """Return the number of the first of these fields that has one, otherwise None."""
         return next((value for path in paths if (value := self.number(path, units)) is not None), None)
 
     def numbers(self) -> Iterator[tuple[str, float]]:
-        """Yield the numbers above 0."""
+        """Yield name and value of the numbers above 0."""
         for key, (names, units) in _NUMBERS.items():
             value = self.first((f"{DETECTOR}/{name}" for name in names), units)
             if value is not None and value > 0:
@@ -234,7 +234,7 @@ class NxmxFields:
             yield "saturation_value", saturation
 
     def beam_center(self, axis: Literal["x", "y"]) -> float | None:
-        """Return the beam centre in pixels; NXmx allows it to be a length."""
+        """Return the beam centre in pixels. NXmx allows it to be given as a length."""
         path = f"{DETECTOR}/beam_center_{axis}"
         array = self.array(path)
         unit = "" if array is None else text_of(array.attrs.get("units", "")).strip()
@@ -247,7 +247,7 @@ class NxmxFields:
         return value / pitch
 
     def energy(self) -> float | None:
-        """Return the photon energy in keV: of the beam, as in NXmx and older files, or of the detector's settings."""
+        """Return the photon energy in keV: that of the beam, as in NXmx and older files, or that of the detector's settings."""
         energy = self.first((f"{beam}/incident_energy" for beam in _BEAMS), ENERGIES)
         wavelength = self.first((f"{beam}/incident_wavelength" for beam in _BEAMS), WAVELENGTHS)
         by_length = energy_of(wavelength) if wavelength is not None and wavelength > 0 else None
@@ -262,7 +262,7 @@ class NxmxFields:
         return found
 
     def mask(self, shape: tuple[int, int]) -> NDArray[np.uint32] | None:
-        """Return the mask for every image of a run."""
+        """Return the mask that holds for every image of a run, None without one."""
         array = self.array(f"{DETECTOR}/pixel_mask")
         array = self.array(f"{SPECIFIC}/pixel_mask") if array is None else array
         if array is None:
@@ -283,20 +283,20 @@ class NxmxFields:
         return found.astype(np.uint32)
 
     def pixel_units(self) -> str:
-        """Return the units of a file of rashpa, empty when it states none."""
+        """Return the pixel units that a file of rashpa states, empty when it states none."""
         rashpa = self.entry.find("rashpa")
         said = text_of(rashpa.attrs.get("pixel_units", "")) if isinstance(rashpa, Group) else ""
         return said if said in KNOWN else ""
 
     def pitch_unknown(self) -> bool:
-        """Return True when the file says that the pixel size is unknown: then the places of pixels are unknown, too."""
+        """Return True when the file states that the pixel size is unknown; then the places of pixels are unknown, too."""
         array = self.array(f"{DETECTOR}/x_pixel_size")
         if array is None or array.dtype.kind != "f" or array.shape != ():
             return False
         return bool(np.isnan(np.asarray(array[()])))
 
     def modules(self, shape: tuple[int, int]) -> list[SourceModule]:
-        """Return the places of parts of the image, none when one of them cannot be read."""
+        """Return the places of parts of the image; empty when one of them cannot be read."""
         detector = self.entry.find(DETECTOR)
         if not isinstance(detector, Group) or self.pitch_unknown():
             return []
@@ -326,8 +326,8 @@ class NxmxFields:
         return SourceModule(left, top, columns, rows, Plane(corner, fast, slow))
 
     def _origin(self, axis: Array) -> Vector:
-        """Return the corner from which an axis counts: all that it depends on, but the translation along the beam by the detector's distance. Raise
-        ValueError when it turns."""
+        """Return the origin of an axis: the sum of all translations that it depends on, without the detector's distance along the beam. Raise
+        ValueError when it depends on a rotation."""
         x, y, z = _vector(axis, "offset", (0.0, 0.0, 0.0))
         seen = 0
         beneath = text_of(axis.attrs.get("depends_on", "."))
@@ -374,7 +374,7 @@ def _step(axis: Any) -> Vector:
 
 
 def _vector(axis: Any, name: str, default: Vector | None) -> Vector:
-    """Return an attribute of three numbers; offsets in m."""
+    """Return an attribute of three numbers, `default` when it is missing; offsets are in m."""
     said = axis.attrs.get(name, default)
     if said is None:
         raise ValueError(f"{axis}: has no {name}")

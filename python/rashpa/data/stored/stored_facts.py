@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of a stored run, out of the groups of its master file."""
+"""Reads the facts of a stored run from the groups of its master file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rashpa.data.stored.run_facts import (
 
 
 def text_of(value: bytes | str) -> str:
-    """Return a string of HDF5."""
+    """Return an HDF5 string as text."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def name_of(names: tuple[str, ...], value: int | np.integer[Any]) -> str:
-    """Return the name of a value, which a later version may have added."""
+    """Return the name of a value; for a value of a later version, return the number as text."""
     return names[value] if value < len(names) else f"unknown {value}"
 
 
@@ -60,7 +60,7 @@ def stored_facts(rashpa: Group) -> RunFacts:
 
 
 def stored_texts(entry: Group) -> dict[str, str]:
-    """Return texts for people: detector, sample, times, writer; those that there are."""
+    """Return the texts for people that the file has: detector, sample, times, writer."""
     places = {
         "detector": "instrument/detector/description",
         "sample": "sample/name",
@@ -75,7 +75,7 @@ def stored_texts(entry: Group) -> dict[str, str]:
 
 
 def judged(rashpa: Group, tables: RunTables, veto_reasons: tuple[str, ...]) -> bool:
-    """Return True when a kernel had a verdict; older files show it by their counts and their vetoes."""
+    """Return True when a kernel decided on images; older files show it by their counts and vetoes."""
     if "pipeline" in rashpa:
         return any("veto_reasons" in step.attrs for step in rashpa["pipeline"].values())
     vetoes = reasons_of(tables, "vetoed", tables.veto_reason, veto_reasons)
@@ -83,13 +83,13 @@ def judged(rashpa: Group, tables: RunTables, veto_reasons: tuple[str, ...]) -> b
 
 
 def reasons_of(tables: RunTables, decision: str, reasons: NDArray[np.uint8], names: tuple[str, ...]) -> dict[str, int]:
-    """Return the number of images with this decision by reason."""
+    """Return, by reason, the number of images with this decision."""
     found, counts = np.unique(reasons[tables.decision == DECISIONS.index(decision)], return_counts=True)
     return {name_of(names, reason): int(n) for reason, n in zip(found, counts, strict=True)}
 
 
 def frame_rate_hz(tables: RunTables) -> float | None:
-    """Return the rate by the times of the first and the last image."""
+    """Return the frame rate in Hz, from the times of the first and the last image; None when unknown."""
     known = tables.timestamp_ns > 0
     times, frames = tables.timestamp_ns[known], tables.frame_number[known]
     if len(times) < 2 or times[-1] <= times[0]:
@@ -98,7 +98,7 @@ def frame_rate_hz(tables: RunTables) -> float | None:
 
 
 def accumulation_facts(group: Group) -> AccumulationFacts:
-    """Return the facts of one kernel."""
+    """Return the facts of one kernel's accumulations."""
     names = (group.attrs["signal"], *group.attrs.get("auxiliary_signals", ()))
     quantities = tuple(map(text_of, names))
     columns = [group[name][()].tolist() for name in ("window", "first_image", "end_image", "images")]
@@ -111,7 +111,7 @@ def accumulation_facts(group: Group) -> AccumulationFacts:
 
 
 def changed_limits(rashpa: Group) -> tuple[ChangedLimit, ...]:
-    """Return the changes of limits, in order; none where there is no table. Raise ValueError when a value is no JSON, or a column is too short."""
+    """Return the changes of limits, in order; empty without their table. Raise ValueError when a value is no JSON, or a column is too short."""
     if "limits" not in rashpa:
         return ()
     group = rashpa["limits"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images as they are stored: our own runs, NXmx and EIGER files of others, recorded frames, CBF and TIFF. Read a piece at a time.
+"""Reads stored images in pieces: our own runs, NXmx and EIGER files of other writers, recorded frames, CBF and TIFF.
 
-HDF5 files are read in a process of their own, under limits (limited_stored.py): a stranger's may crash the library, or make it run for ever.
+HDF5 files are read in a separate process under limits (limited_stored.py), because a foreign file may crash the library, or make it loop.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PART = re.compile(r"data_[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class RawShape:
-    """Describes files that do not describe themselves. `header_bytes`: before each frame; 112: SLS receiver."""
+    """Describes files without a description of their own. `header_bytes`: bytes before each frame, 112 for the SLS receiver."""
 
     height: int
     width: int
@@ -61,7 +61,7 @@ class RawShape:
 
 @dataclass(frozen=True)
 class Description:
-    """Describes a file without its pixels."""
+    """Describes the images of a file without their pixels."""
 
     frames: int
     shape: tuple[int, int]
@@ -71,7 +71,7 @@ class Description:
 
 
 def describe(paths: Sequence[Path], raw: RawShape, reading: Reading | None = None) -> Description:
-    """Describe files that belong together. Raise StoredError that names a fault or an absence."""
+    """Describe files that belong together. Raise StoredError that names a fault or missing images."""
     with _closing(open_stored(paths, raw, reading)) as stored:
         if is_hdf5(paths[0]):
             # the first and the last: filters are there, and the file does not end early
@@ -81,7 +81,7 @@ def describe(paths: Sequence[Path], raw: RawShape, reading: Reading | None = Non
 
 
 def open_stored(paths: Sequence[Path], raw: RawShape, reading: Reading | None = None) -> Stored:
-    """Open files that belong together: one HDF5 file, or any number of raw files or of image files. Raise StoredError that names a fault."""
+    """Open files that belong together: one HDF5 file, or any number of raw files or of image files. Raise StoredError that names the fault."""
     first = paths[0]
     for path in paths:
         _check_regular(path)
@@ -210,7 +210,7 @@ def _stated_run(run: Run | JoinedRun) -> StatedRun:
 
 
 def _said_of(texts: list[str], images: NDArray[np.int64]) -> str:
-    """Return the number of absent images and the first reasons, in words."""
+    """Return the number of absent images and the first reasons, as text."""
     if not texts:
         return ""
     first = "; ".join(list(dict.fromkeys(texts))[:_REASONS])
@@ -221,7 +221,7 @@ def _said_of(texts: list[str], images: NDArray[np.int64]) -> str:
 
 
 class _Raw:
-    """Reads frames one after the other, as a receiver wrote them: .bin, .npy, .zst of either."""
+    """Reads frames in sequence, as a receiver wrote them: .bin, .npy, .zst of either."""
 
     def __init__(self, paths: list[Path], raw: RawShape) -> None:
         says = all(".npy" in map(str.lower, path.suffixes) for path in paths)  # its own shape
@@ -253,7 +253,7 @@ class _Raw:
 
 @dataclass
 class _ImageFiles:
-    """Reads a series of image files of a frame each, or one file of several frames, which are kept."""
+    """Reads a series of image files of one frame each, or one file of several frames, which stay in memory."""
 
     paths: list[Path]
     frames: int = field(init=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of stored images, and the interface of their readers."""
+"""Defines pieces of stored images, and the interface of their readers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FACTS = {"frame_number": "uint64", "timestamp_ns": "uint64", "flags": "uint32", 
 
 
 def no_value(dtype: np.dtype[Any]) -> float:
-    """Return the value of pixels without a measurement; absent and unstored images hold it everywhere."""
+    """Return the value of pixels without a measurement; absent and unstored images consist of it."""
     if dtype.kind == "f":
         return float("nan")
     limits = np.iinfo(dtype)
@@ -31,26 +31,26 @@ def no_value(dtype: np.dtype[Any]) -> float:
 
 
 class StoredError(BadFileError):
-    """Reports a file that cannot be read as images; the text says which, why and what to try."""
+    """Reports a file that cannot be read as images; the text names file, reason and remedy."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Describes how stored images are read. `folders`: to which a file may lead, links followed; by default its own folder. `follow`: folders besides.
-    `allow_missing`: go on with the images that are there."""
+    """Describes how stored images are read. `folders`: the folders to which a file may lead, with links resolved, by default its own; `follow`:
+    further folders. `allow_missing`: read the present images when some are absent."""
 
     folders: tuple[Path, ...] = ()
     follow: tuple[Path, ...] = ()
     allow_missing: bool = False
 
     def folders_for(self, file: Path) -> tuple[Path, ...]:
-        """Return the folders of one file."""
+        """Return the folders to which one file may lead."""
         return self.folders or folders_of(file, self.follow)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Holds some images [image][row][column], and the file's facts of each; None: it has none. Absent images hold no_value()."""
+    """Holds some images [image][row][column], and for each the facts that the file has, None for others. Absent images hold no_value()."""
 
     images: NDArray[Any]
     frame_number: NDArray[np.uint64] | None = None
@@ -61,7 +61,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Absent:
-    """Holds images of a file that have no bytes. `images`: their places; `said`: how many they are, and why, by name."""
+    """Holds the images of a file that have no bytes. `images`: their indices; `said`: their number and the reason, by name."""
 
     images: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     said: str = ""
@@ -80,8 +80,8 @@ class StatedModule:
 
 @dataclass(frozen=True)
 class StatedRun:
-    """Holds the facts of a run of rashpa. `units`: of pixels that a kernel has made; empty: they are as the detector sent them. `books`: of the run beside
-    the content of its files."""
+    """Holds the facts of a run of rashpa. `units`: those of pixels made by a kernel; empty for pixels as the detector sent them. `books`: those of
+    the run, compared with the content of its files."""
 
     units: str = ""
     modules: tuple[StatedModule, ...] = ()
@@ -90,8 +90,8 @@ class StatedRun:
 
 @dataclass(frozen=True)
 class Stated:
-    """Holds a file's facts beside its pixels. `masked`: the pixels that hold no count: "delivered", as detectors mask, or "minimum", the least value of a
-    signed type alone; `special`: values and their meanings; `run`: None where it is none of ours."""
+    """Holds the facts that a file states about its images. `masked`: the pixels without a count: "delivered", as detectors mask, or "minimum", only
+    the least value of a signed type. `special`: values with their meanings; `run`: None for a file of another writer."""
 
     masked: MaskedName = "delivered"
     special: tuple[tuple[int, str], ...] = ()
@@ -99,7 +99,7 @@ class Stated:
 
 
 class Stored(Protocol):
-    """Declares images of one shape and type."""
+    """Declares a reader of images of one shape and type."""
 
     @property
     def frames(self) -> int: ...

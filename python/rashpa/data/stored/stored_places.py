@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places of a run's images in its data files, and the absent ones: HDF5 itself gives fill values for them without an error."""
+"""Finds a run's images in its data files, and the absent images, for which the HDF5 library returns fill values without an error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MASTER_GONE = "master gone"
 
 @dataclass(frozen=True)
 class StoredPlaces:
-    """Holds for stored images the row in the tables, the name of the data file's link, and the place in it."""
+    """Holds, for stored images, the row in the tables, the name of the link to the data file, and the index in it."""
 
     row: NDArray[np.intp]
     part: tuple[str, ...]
@@ -37,7 +37,7 @@ class StoredPlaces:
 
     @classmethod
     def of(cls, rashpa: Group, names: Sequence[str], part: Part, rows: NDArray[np.intp]) -> StoredPlaces:
-        """Read the places; in older files without a table of them, count through the data files in their order."""
+        """Read the places. Older files have no table of them; then count through the data files in order."""
         if "stored_file" in rashpa:
             parts = tuple(f"data_{number:06}" for number in rashpa["stored_file"][()][rows].tolist())
             return cls(rows, parts, rashpa["stored_place"][()][rows].astype(np.intp))
@@ -50,7 +50,7 @@ class StoredPlaces:
 
 
 def absent_images(master: Path, part: Part, places: StoredPlaces) -> dict[int, str]:
-    """Return by row why an image is absent in its data file."""
+    """Return, by row, the reason for each image that is absent in its data file."""
     found: dict[int, str] = {}
     names = np.array(places.part, dtype=str)
     for name in dict.fromkeys(places.part):
@@ -77,7 +77,7 @@ def absent_images(master: Path, part: Part, places: StoredPlaces) -> dict[int, s
 
 
 def absent_lists(master: Path, data: Group, frame_ptr: NDArray[np.uint64], rows: NDArray[np.intp]) -> dict[int, str]:
-    """Return by row why the list of pixels of an image is absent."""
+    """Return, by row, the reason for each image with an absent pixel list."""
     text = f"{master}: the list of image {{}} is not there: {{}}; copy it again"
     arrays = [data.find(name) for name in ("index", "intensity")]
     gone = next((one for one in arrays if isinstance(one, Absence)), None)

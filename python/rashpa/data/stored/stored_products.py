@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The products of kernels in a stored run beside images: tables, profiles, accumulations."""
+"""Reads the products of kernels in a stored run besides images: tables, profiles, accumulations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rashpa.data.stored.stored_facts import accumulation_facts, text_of
 
 
 class StoredProducts:
-    """Reads the products of one run: `group` is /entry/rashpa of its master file. Pointers of tables are read at once, all else on demand."""
+    """Reads the products of one run. `group`: /entry/rashpa of its master file. Row pointers of tables are read at once, everything else on demand."""
 
     def __init__(self, group: Group, path: Path) -> None:
         self._group = group
@@ -31,7 +31,7 @@ class StoredProducts:
         return tuple(self._table_ptr)
 
     def table_facts(self, stored: NDArray[np.bool_]) -> dict[str, TableFacts]:
-        """Return the tables by name; their rows are counted of images that are `stored`."""
+        """Return the facts of tables by name; rows of images that are not `stored` do not count."""
         found = {}
         for name, ptr in self._table_ptr.items():
             group = self._group["tables"][name]
@@ -40,7 +40,7 @@ class StoredProducts:
         return found
 
     def check_table(self, name: str) -> None:
-        """Raise KeyError when there is no such table."""
+        """Raise KeyError for an unknown table."""
         if name not in self._table_ptr:
             raise KeyError(f"{self._file} has no table {name}; there are {', '.join(self._table_ptr) or 'none'}")
 
@@ -54,7 +54,7 @@ class StoredProducts:
         return found
 
     def profile_facts(self) -> dict[str, ProfileFacts]:
-        """Return the profiles by name."""
+        """Return the facts of profiles, by name."""
         return {name: self._profile_facts(name) for name in self._group.get("profiles", ())}
 
     def _profile_facts(self, name: str) -> ProfileFacts:
@@ -67,25 +67,26 @@ class StoredProducts:
         )
 
     def check_profile(self, name: str) -> None:
-        """Raise KeyError when there is no such profile."""
+        """Raise KeyError for an unknown profile."""
         known = self._group.get("profiles", {})
         if name not in known:
             raise KeyError(f"{self._file} has no profile {name}; there are {', '.join(known) or 'none'}")
 
     def profile(self, name: str, index: int | slice) -> dict[str, NDArray[np.float64]]:
-        """Return the arrays of a profile at stored images `index`."""
+        """Return the arrays of a profile for stored images `index`."""
         group = self._group["profiles"][name]
         return {array: group[array][index] for array in map(text_of, group.attrs["arrays"])}
 
     def accumulation_facts(self) -> dict[str, AccumulationFacts]:
-        """Return the accumulations, by kernel."""
+        """Return the facts of accumulations, by kernel."""
         if "accumulated" not in self._group:
             return {}
         group = self._accumulated()
         return {name: accumulation_facts(group[name]) for name in group}
 
     def accumulated(self, name: str, quantity: str, window: int) -> NDArray[Any]:
-        """Return the quantity of kernel `name` in the stored window `window`. Raise KeyError or IndexError when there is no such thing."""
+        """Return the quantity of kernel `name` in the stored window `window`. Raise KeyError for an unknown kernel or quantity, IndexError for an
+        unknown window."""
         facts = self.accumulation_facts()
         if name not in facts:
             raise KeyError(f"{self._file} has no accumulation {name}; there are {', '.join(facts) or 'none'}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the masters for the name of a file, a folder or a report."""
+"""Finds the masters of a run from the name of a file, a folder or a report."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,8 +15,8 @@ _MOST_BYTES = 64 << 20
 
 
 def masters_at(where: Path, follow: Iterable[Path] = ()) -> list[Path]:
-    """Return a master itself; of a combined one, a folder or a report those to which it leads, in its folder and those of `follow`. Raise StoredRunError when
-    there are none."""
+    """Return the masters for a master, a combined master, a folder or a report. Linked masters must be in its folder, or in those of `follow`. Raise
+    StoredRunError when there are none."""
     if where.is_dir():
         report = where / _REPORT
         return _of_report(report) if report.is_file() else _of_folder(where)
@@ -26,7 +26,7 @@ def masters_at(where: Path, follow: Iterable[Path] = ()) -> list[Path]:
 
 
 def report_at(where: Path) -> dict[str, Any] | None:
-    """Return the report that is in a folder or is this file, None when there is none that can be read."""
+    """Return the report that `where` contains or is, None when there is no readable one."""
     report = where / _REPORT if where.is_dir() else where
     if report.suffix != ".json" or not report.is_file():
         return None
@@ -70,7 +70,8 @@ def _of_report(report: Path) -> list[Path]:
 
 
 def _reached(file: Path, report: Path, run_file: Path) -> Path | None:
-    """Return the file as the report names it; where that is no whole path, look beside the run file and the report too."""
+    """Return the file that the report names. Search it at its path, from the folder of the run file, and in the folders around the report. Return
+    None when it is not found."""
     tries = [file] if file.is_absolute() else [file, run_file.parent / file, report.parent / file]
     tries += [report.parent / file.name, report.parent.parent / file.name]
     return next((path for path in tries if path.is_file()), None)

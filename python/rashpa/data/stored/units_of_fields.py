@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units that fields of NeXus files have, by every name that programs give them, and their size."""
+"""Lists the units of NeXus fields, with all names that programs use for them, and their sizes."""
 
 from collections.abc import Mapping
 
@@ -43,5 +43,5 @@ WAVELENGTHS: Units = {name: size * 1e10 for name, size in _by_name(_LENGTHS).ite
 
 
 def energy_of(wavelength: float) -> float:
-    """Return the energy of a photon, keV, of its wavelength in Å."""
+    """Return the photon energy in keV for a wavelength in Å."""
     return HC_KEV_ANGSTROM / wavelength

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receives live images and decisions."""
+"""Receives images and decisions while a run goes on."""

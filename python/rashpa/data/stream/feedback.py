@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decisions of a receiver at the time when it takes them: from a ring on its machine, or by ZeroMQ from anywhere."""
+"""Receives the decisions of a receiver as it takes them: from a ring on its machine, or by ZeroMQ from any machine."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _HEAD_WORDS_BYTES = 8
 
 
 def ring_name(name: str) -> str:
-    """Return the file name of the ring that a run file calls `name`."""
+    """Return the file name of the ring that has the name `name` in a run file."""
     return f"rashpa.{name}"
 
 
 def address_of(endpoint: str) -> str:
-    """Return the address of tcp://ADDRESS:PORT."""
+    """Return the address in tcp://ADDRESS:PORT, without brackets."""
     return endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]")
 
 
 class _Source(Protocol):
-    """Declares the source of records. `next`: a record; empty: the run is over; None: nothing came in time."""
+    """Declares a source of records. `next` returns a record, empty bytes when the run is over, None when none came in time."""
 
     @property
     def description(self) -> Description: ...
@@ -45,11 +45,11 @@ class _Source(Protocol):
 
 
 class Feedback(Coming[Image]):
-    """Yields images in the order of their decisions, until the run is over. It never slows the receiver down: a slow reader loses images, and `lost` counts
-    them.
+    """Yields images in the order of their decisions, until the run is over. It never slows the receiver down: a slow reader loses images, and `lost`
+    counts them.
 
-    A wait of `timeout_s` without an image raises TimeoutError; without `timeout_s` a wait has no limit. Raise FeedbackError when the receiver has gone, or
-    its records cannot be read.
+    A wait of `timeout_s` without an image raises TimeoutError; without `timeout_s` a wait has no limit. Raise FeedbackError when the receiver has
+    died, or its records cannot be read.
     """
 
     def __init__(self, source: _Source, timeout_s: float | None) -> None:
@@ -63,11 +63,11 @@ class Feedback(Coming[Image]):
 
     @property
     def description(self) -> Description:
-        """Return run, buffer, and the meaning of the numbers. By ZeroMQ, raise FeedbackError before the first image."""
+        """Return run, buffer, and the meaning of the numbers. With ZeroMQ, raise FeedbackError before the first image."""
         return self._open().description
 
     def take(self, timeout_s: float | None = None) -> Image | None:
-        """Return the next image, None when the run is over. Raise TimeoutError as above."""
+        """Return the next image, None when the run is over. Raise TimeoutError when none comes within `timeout_s`."""
         source = self._open()
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
@@ -92,9 +92,9 @@ class Feedback(Coming[Image]):
 def open_feedback(
     source: Path | str, timeout_s: float | None = None, *, spin: bool = False, begin: str = "oldest", buffer: str = ""
 ) -> Feedback:
-    """Open a source: the name of a ring, the path of its file, or tcp://ADDRESS:PORT. Wait for a ring that is not there yet, as for an image. `spin`: wait
-    with a processor of its own, some microseconds shorter. `begin`: in a ring, "oldest" or "next". `buffer`: by ZeroMQ, the only one to read of several
-    that publish there."""
+    """Open a source: the name of a ring, the path of its file, or tcp://ADDRESS:PORT. A ring may not exist yet; waiting for it is like waiting for an
+    image. `spin`: wait in a busy loop, which saves some microseconds. `begin`: the first image to read from a ring, "oldest" or "next". `buffer`:
+    with ZeroMQ, the only buffer to read when several publish there."""
     text = expanded(str(source))
     if text.startswith("tcp://"):
         return Feedback(_Socket(text, buffer, spin), timeout_s)
@@ -105,7 +105,7 @@ def open_feedback(
 
 
 class _Ring:
-    """Reads a ring of the receiver's machine."""
+    """Reads a ring on the receiver's machine."""
 
     def __init__(self, path: Path, timeout_s: float | None, spin: bool, begin: str) -> None:
         from rashpa import _native
@@ -148,7 +148,7 @@ def _wait_for(path: Path, timeout_s: float | None) -> None:
 
 
 class _Socket:
-    """Reads a socket of ZeroMQ."""
+    """Reads a ZeroMQ socket."""
 
     def __init__(self, endpoint: str, buffer: str, spin: bool) -> None:
         try:
@@ -198,7 +198,7 @@ class _Socket:
                 return record
 
     def _record(self, parts: list[bytes]) -> bytes | None:
-        """Return the record, None for another buffer. Count the images missing between this one and the one before."""
+        """Return the record, None for a record of another buffer. Count the images missing since the last record."""
         if len(parts) != 3:
             raise FeedbackError(f"a message of {len(parts)} parts; a receiver's have buffer, description and record")
         topic, said, record = parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver's record of an image, from its bytes: the same words in a ring and in a message (docs/reference/feedback.md). They come from another process and
+"""Decodes a receiver's record of an image; rings and messages have the same form (docs/reference/feedback.md). Records come from another process and
 are not trusted."""
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _DTYPES = {"uint32": "<u8", "uint64": "<u8", "int64": "<i8", "float64": "<f8"}
 
 
 class FeedbackError(RashpaError, RuntimeError):
-    """Reports records that cannot be had, or read; the text says why and what to try."""
+    """Reports records that cannot be received or decoded; the text gives reason and remedy."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """Describes a number of each image, or of each row of a table."""
+    """Describes a number that belongs to each image, or to each row of a table."""
 
     name: str
     type: str  # uint32, uint64, int64, float64
@@ -40,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Describes rows of an image: peaks."""
+    """Describes a table with rows for each image, such as peaks."""
 
     name: str
     capacity: int  # most rows of an image
@@ -53,7 +53,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Description:
-    """Describes the records of a buffer. `width` and `height`: of the pipeline's output images; `images`: due ones, or their upper limit."""
+    """Describes the records of a buffer. `width` and `height`: those of the pipeline's output images; `images`: the number of expected images, or its
+    upper limit."""
 
     run: int
     buffer: str
@@ -72,7 +73,7 @@ class Description:
 
     @classmethod
     def parse(cls, text: bytes) -> Description:
-        """Parse a description. Raise FeedbackError when it is none."""
+        """Parse a description. Raise FeedbackError when it is invalid."""
         if len(text) > MOST_DESCRIPTION_BYTES:
             raise FeedbackError(f"a description of {len(text)} bytes; {MOST_DESCRIPTION_BYTES} are the most")
         try:
@@ -111,7 +112,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Holds the decision on one image. Times are of this machine's monotonic clock, in nanoseconds; 0: there is none."""
+    """Holds the decision on one image. Times are nanoseconds of this machine's monotonic clock; 0 means none."""
 
     run: int
     buffer: str
@@ -133,19 +134,19 @@ class Image:
 
     @property
     def peaks(self) -> NDArray[np.void]:
-        """Return the rows of the pipeline's first table. Raise KeyError when it makes none."""
+        """Return the rows of the pipeline's first table. Raise KeyError when it has no table."""
         for rows in self.tables.values():
             return rows
         raise KeyError("the pipeline makes no table; a peak finder does")
 
     @property
     def latency_s(self) -> float:
-        """Return the time from the last byte of the image to its arrival here, valid only on the machine of the receiver."""
+        """Return the seconds from the last byte of the image to the arrival of the decision here. They are valid only on the receiver's machine."""
         return (self.received_ns - self.last_packet_ns) / 1e9
 
 
 def image_of(description: Description, record: bytes, received_ns: int) -> Image:
-    """Decode a record. Raise FeedbackError when it is not one of that description."""
+    """Decode a record. Raise FeedbackError when it does not fit the description."""
     scalars = description.scalars
     if len(record) < _HEAD.size + scalars.size:
         raise FeedbackError(f"a record of {len(record)} bytes is too short for {len(description.columns)} numbers")

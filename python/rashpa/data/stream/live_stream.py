@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of a DECTRIS Stream V2 sender while they come, as arrays. A slow reader misses images, which are counted; the sender waits for no reader."""
+"""Receives images of a DECTRIS Stream V2 sender as arrays. A slow reader misses images, which are counted; the sender waits for no reader."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _LOOK_MS = 100  # a wait in pieces, so that Ctrl-C is heard
 
 @dataclass(frozen=True)
 class StreamedImage:
-    """Holds one image. `image_id` counts the images of the series from 0; `missed`: how many just before it did not come; `frame_number`: by a sender of
-    ours, else `image_id`; `numbers`: results of its pipeline, by name."""
+    """Holds one image. `image_id` counts the images of the series from 0; `missed`: the number of images missed just before it; `frame_number`: as
+    rashpa senders state it, otherwise `image_id`; `numbers`: results of the sender's pipeline, by name."""
 
     image_id: int
     frame_number: int
@@ -38,7 +38,7 @@ class StreamedImage:
 
     @property
     def pixels(self) -> Pixels:
-        """Return [row][column], of the first channel."""
+        """Return the pixels [row][column] of the first channel."""
         return next(iter(self.channels.values()))
 
     def _repr_html_(self) -> str:
@@ -49,11 +49,13 @@ class StreamedImage:
 
 
 class LiveStream(Closed, Iterator[StreamedImage]):
-    """Yields images of one series, until its end. `missed`: images that did not come to this reader; `refused`: images that could not be read, and why the
-    last one could not; `start`: the sender's description of the series, or None; `strays`: messages of other series, which were passed over.
+    """Yields images of one series, until its end. `missed`: the number of images that did not reach this reader; `refused`: the number of unreadable
+    messages, and the reason of the last. `start`: the sender's description of the series, or None; `strays`: the number of messages of other series,
+    which are ignored.
 
-    A start begins a series. With "push", images before any start are strays: a sender held them of an aborted series. With "pub" they are given, because a
-    late client has missed the start. A series with a start ends by its end, or by the start of another one, and by no stray.
+    A start message begins a series. With "push", images before any start message are strays: the sender kept them from an aborted series. With "pub"
+    they are yielded, because a late client has missed the start message. A series with a start message ends with its end message, or when another
+    series starts; strays do not end it.
 
     A wait of `timeout_s` without a message raises TimeoutError; without `timeout_s` a wait has no limit.
     """
@@ -102,7 +104,7 @@ class LiveStream(Closed, Iterator[StreamedImage]):
         raise StopIteration
 
     def close(self) -> None:
-        """Close the socket and take nothing more."""
+        """Close the socket and receive nothing more."""
         self._over = True
         self._socket.close()
         self._context.term()
@@ -118,7 +120,7 @@ class LiveStream(Closed, Iterator[StreamedImage]):
         return buffer
 
     def _read(self, message: Message) -> StreamedImage | None:
-        """Return the image of a message; note a start or an end."""
+        """Return the image of a message; process a start or an end message and return None."""
         if isinstance(message, Start):
             self._begin(message)
         elif isinstance(message, Image):
@@ -166,7 +168,8 @@ class LiveStream(Closed, Iterator[StreamedImage]):
         )
 
     def _described(self, pixels: NDArray[Any]) -> Pixels:
-        """Return pixels with their masking: as detectors mask; of pixels of our kernels, which have units, the least value of signed ones alone."""
+        """Return pixels with their masking. Pixels with units come from our kernels: of signed ones, only the least value is masked. Others are
+        masked as detectors do."""
         made = self.start is not None and is_made(str(self.start.user_data.get("pixel_units") or ""))
         masking = Masking("minimum") if made and pixels.dtype.kind == "i" else delivered(pixels.dtype)
         return with_masking(pixels, masking)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of DECTRIS Stream V2 (docs/reference/stream2.md), of any sender. They are not trusted: sizes are checked before memory is taken."""
+"""Decodes messages of DECTRIS Stream V2 (docs/reference/stream2.md) from any sender. They are not trusted: sizes are checked before memory is
+allocated."""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ _HEADER = 12  # of compressed bytes: 8 of their size when they are not, 4 of tha
 
 
 class StreamError(RashpaError, ValueError):
-    """Reports a message that cannot be read; the text says which part, and why."""
+    """Reports a message that cannot be read; the text names the part and the reason."""
 
 
 @dataclass(frozen=True)
 class PackedArray:
-    """Holds rows and columns of numbers as a message holds them. `algorithm`: bslz4, lz4, or empty."""
+    """Holds a two-dimensional array as it is in a message. `algorithm`: bslz4, lz4, or empty."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -43,11 +44,11 @@ class PackedArray:
 
     @property
     def size(self) -> int:
-        """Return the size of the unpacked array in bytes."""
+        """Return the size of the decompressed array in bytes."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def unpack(self) -> NDArray[Any]:
-        """Return [row][column], in the byte order of this machine. Raise StreamError when the bytes are damaged."""
+        """Return the array [row][column], in the byte order of this machine. Raise StreamError when the bytes are damaged."""
         plain: NDArray[Any] = (
             self._decompressed().view(self.dtype) if self.algorithm else np.frombuffer(self.data, self.dtype)
         )
@@ -69,41 +70,41 @@ class PackedArray:
 
 @dataclass(frozen=True)
 class Message:
-    """Holds the common part of all messages. `unique_id`: empty when there is none."""
+    """Holds the common fields of all messages. `unique_id`: empty when there is none."""
 
     series_id: int
     unique_id: str
     user_data: Mapping[str, Any]
 
     def is_of(self, series: tuple[int, str]) -> bool:
-        """Return True when the message is of this series; without a unique id the number alone decides."""
+        """Return True when the message belongs to this series; without a unique id, only the number is compared."""
         return self.series_id == series[0] and (self.unique_id == series[1] or not self.unique_id or not series[1])
 
     @property
     def series(self) -> tuple[int, str]:
-        """Return the key that distinguishes one series from another."""
+        """Return the key that identifies the series."""
         return self.series_id, self.unique_id
 
 
 @dataclass(frozen=True)
 class Start(Message):
-    """Begins a series. `fields`: all of the message. `images`: due ones, or their upper limit; None: unknown."""
+    """Begins a series. `fields`: all fields of the message. `images`: the number of expected images, or its upper limit; None when unknown."""
 
     images: int | None
     channels: tuple[str, ...]
     fields: Mapping[str, Any] = field(repr=False)
 
     def number(self, name: str) -> float:
-        """Return the number of the field, 0 when it is not finite, or not there."""
+        """Return the number in the field, 0 when it is missing or not finite."""
         found = _number(self.fields.get(name))
         return 0.0 if found is None else found
 
     def has_number(self, name: str) -> bool:
-        """Return True when there is a finite number."""
+        """Return True when the field has a finite number."""
         return _number(self.fields.get(name)) is not None
 
     def check_size(self, channel: str, pixels: NDArray[Any]) -> None:
-        """Raise StreamError when images of a channel are not of the announced size."""
+        """Raise StreamError when images of a channel do not have the announced size."""
         height, width = pixels.shape
         for name, side in (("image_size_x", width), ("image_size_y", height)):
             said = self.fields.get(name)
@@ -113,11 +114,11 @@ class Start(Message):
                 )
 
     def text(self, name: str) -> str:
-        """Return a printable text of at most 1024 letters, empty when it is none."""
+        """Return the printable text of at most 1024 characters in the field, empty when it has no text."""
         return text_of(self.fields.get(name))
 
     def mask(self, channel: str) -> NDArray[np.uint32] | None:
-        """Return the mask of a channel. Raise StreamError when it cannot be read, or numbers would lose bits."""
+        """Return the mask of a channel, None without one. Raise StreamError when it cannot be read, or when numbers would lose bits."""
         found = self._array("pixel_mask", channel)
         if found is None:
             return None
@@ -126,17 +127,17 @@ class Start(Message):
         return found.astype(np.uint32, copy=False)
 
     def flatfield(self, channel: str) -> NDArray[np.float32] | None:
-        """Return the flat field of a channel. Raise StreamError when it cannot be read."""
+        """Return the flat field of a channel, None without one. Raise StreamError when it cannot be read."""
         found = self._array("flatfield", channel)
         return None if found is None else found.astype(np.float32, copy=False)
 
     def of_channel(self, name: str, channel: str) -> float | None:
-        """Return a finite number of a channel, or of the only one; None when there is none."""
+        """Return the finite number of a channel, or of the only channel; None when there is none."""
         said = self.fields.get(name)
         return _number(said.get(channel) if isinstance(said, Mapping) else said)
 
     def table(self, name: str) -> NDArray[Any] | None:
-        """Return numbers in a row, None when there are none, or they cannot be read."""
+        """Return a one-dimensional array of numbers, None when it is missing or cannot be read."""
         value = self.fields.get(name)
         try:
             return None if value is None else packed_table(name, value).unpack()[0]
@@ -144,7 +145,7 @@ class Start(Message):
             return None
 
     def _array(self, name: str, channel: str) -> NDArray[Any] | None:
-        """Return the array of a channel; where the series has one channel and the array has another name, that array."""
+        """Return the array of a channel. When the series has one channel and the array has another name, return that array."""
         arrays = self.fields.get(name)
         if arrays is None:
             return None
@@ -159,7 +160,8 @@ class Start(Message):
 
 @dataclass(frozen=True)
 class Image(Message):
-    """Holds an image. `image_id` counts from 0; `data` by channel; `began_ns`: when it began, since 1970 TAI; 0: unknown."""
+    """Holds an image. `image_id` counts from 0; `data`: arrays by channel; `began_ns`: the start of its exposure, TAI in ns since 1970, 0 when
+    unknown."""
 
     image_id: int
     data: Mapping[str, PackedArray] = field(repr=False)
@@ -175,13 +177,13 @@ class End(Message):
 
 @dataclass(frozen=True)
 class Other(Message):
-    """Holds a message of a type that the interface does not have: some senders have more."""
+    """Holds a message of a type that the interface does not define, as some senders have."""
 
     type: str
 
 
 def _number(value: object) -> float | None:
-    """Return the number, None when it is not finite."""
+    """Return the number, None when `value` is no finite number."""
     good = isinstance(value, int | float) and not isinstance(value, bool)
     try:
         found = float(value) if good else math.nan  # type: ignore[arg-type]
@@ -191,12 +193,12 @@ def _number(value: object) -> float | None:
 
 
 def text_of(value: object, most: int = 1024) -> str:
-    """Return the printable part of a text."""
+    """Return the printable characters of a text, at most `most`."""
     return "".join(letter for letter in value[:most] if letter.isprintable()) if isinstance(value, str) else ""
 
 
 def read_message(data: bytes | memoryview) -> Start | Image | End | Other:
-    """Read a message. Raise StreamError when it is none of this interface, or more than is read here."""
+    """Decode a message. Raise StreamError when it is none of this interface, or exceeds a limit."""
     if bytes(data[:1]) == b"{" or b"dheader-1" in bytes(data[:64]):
         raise StreamError(
             "a message of Stream V1 (JSON); set the detector's stream interface to version 2, whose messages are CBOR"
@@ -271,7 +273,7 @@ def _count(found: Mapping[str, Any], name: str) -> int:
 
 
 def _began_ns(found: Mapping[str, Any]) -> int:
-    """Return the date of the series' first image plus the time since then."""
+    """Return the image's start, from the date of the series' first image and the time since then, TAI in ns since 1970; 0 when unknown."""
     since = found.get("start_time")
     date = date_of(found.get("series_date"))
     if date is None or not isinstance(since, list | tuple) or len(since) != 2:
@@ -283,7 +285,7 @@ def _began_ns(found: Mapping[str, Any]) -> int:
 
 
 def date_of(value: object) -> datetime | None:
-    """Return a date in UTC. A date without a time zone counts as UTC."""
+    """Return a date in UTC, None when `value` is no date. A date without a time zone counts as UTC."""
     try:
         date = value if isinstance(value, datetime) else datetime.fromisoformat(text_of(value))
         return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
@@ -304,7 +306,7 @@ def _data(value: object) -> dict[str, PackedArray]:
 
 
 def packed_table(what: str, value: object) -> PackedArray:
-    """Return the numbers of a typed array in one row, with their bytes as they are. Raise StreamError."""
+    """Return a typed array as one row of numbers, still compressed. Raise StreamError."""
     import cbor2
 
     typed = value.value if isinstance(value, cbor2.CBORTag) else None
@@ -318,7 +320,7 @@ def packed_table(what: str, value: object) -> PackedArray:
 
 
 def packed_array(what: str, value: object) -> PackedArray:
-    """Return a two-dimensional array of tag 40, with its bytes as they are. Raise StreamError."""
+    """Return a two-dimensional array of tag 40, still compressed. Raise StreamError."""
     if isinstance(value, PackedArray):  # of another version, and checked there
         return value
     import cbor2

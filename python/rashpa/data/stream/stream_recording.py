@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded messages of Stream V2: in a folder, a file for each message, or in one file, one behind the other."""
+"""Reads recorded messages of Stream V2, from a folder with a file for each message, or from one file with all messages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PIECE = 1 << 20
 
 
 class RecordingError(RashpaError, ValueError):
-    """Reports that there is no recording, or it cannot be read; the text says which file, and why."""
+    """Reports a recording that is missing or cannot be read; the text names the file and the reason."""
 
 
 def recorded_messages(path: Path) -> Iterator[memoryview]:
-    """Yield messages. Of a folder: the files *.cbor in it, in the order of their names, numbers in them as numbers. Of a file: its items, one behind the
-    other; an item that is a string of bytes is a message in itself. Views are valid until the next one. Raise RecordingError."""
+    """Yield messages. From a folder, yield the files *.cbor in the order of their names, with numbers ordered by value. From a file, yield its CBOR
+    items in sequence; an item that is a byte string contains a message. A view is valid until the next one. Raise RecordingError."""
     for file in _files(path):
         yield from _messages_of(file)
 
@@ -42,7 +42,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _in_order(path: Path) -> list[tuple[int, str]]:
-    """Sort start before numbers, end behind them; 2 before 10."""
+    """Return a sort key that puts start before numbers, end after them, and 2 before 10."""
     parts: list[tuple[int, str]] = []
     for part in re.split(r"(\d+|start|end)", path.stem.lower()):
         if part.isdecimal():
@@ -70,9 +70,9 @@ def _messages_of(path: Path) -> Iterator[memoryview]:
 
 
 def _items(file: io.FileIO, size: int) -> Iterator[memoryview]:
-    """Give the items of a file, which is read and not mapped: another process may make it shorter.
+    """Yield the CBOR items of a file. The file is read and not mapped, because another process may shorten it.
 
-    Bytes that are no item are given as they are, to be refused with a reason; nothing behind them can be found.
+    Bytes that are no CBOR item are yielded as they are, so that the caller refuses them with a reason; later items cannot be found.
     """
     held = bytearray()
     at = 0  # of the file, behind the held bytes

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lost lines in messages of Stream V2, as our senders describe them in user_data (docs/reference/stream2.md): the regions of lines, the lines that an image
-lacks, and the places of modules in the laboratory. Wrong entries are left out."""
+"""Reads the description of lost lines that our senders put into user_data of Stream V2 messages (docs/reference/stream2.md): the regions of lines,
+the lines that an image lacks, and the places of modules in the laboratory. Invalid entries are skipped."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MOST_LINES = 1 << 16
 
 @dataclass(frozen=True)
 class Region:
-    """Describes the region of one DTP in the image, in pixels. `line_rows`: where its lines have become other rows, the row of each, and of the one behind
-    the last."""
+    """Describes the region of one DTP in the image, in pixels. `line_rows`: when its lines are not consecutive rows, the row of each line, and an end
+    row."""
 
     id: int
     module: int
@@ -38,7 +38,7 @@ class Region:
 
 
 def regions_of(user_data: Mapping[str, Any], height: int, width: int) -> dict[int, Region]:
-    """Return regions by DTP, none when they do not fit into the image."""
+    """Return regions by DTP; empty when one does not fit into the image."""
     said = user_data.get("dtps")
     if not isinstance(said, Sequence) or len(said) > MOST_REGIONS:
         return {}
@@ -65,7 +65,7 @@ def _region(said: Mapping[str, Any], height: int, width: int) -> Region | None:
 
 @dataclass(frozen=True)
 class ModuleRegion:
-    """Describes one module, or a panel of it, in the image, in pixels, and in the laboratory, in m."""
+    """Describes one module, or a panel of it: its place in the image, in pixels, and in the laboratory, in m."""
 
     name: str
     x: int
@@ -76,7 +76,7 @@ class ModuleRegion:
 
 
 def modules_of(user_data: Mapping[str, Any], height: int, width: int) -> list[ModuleRegion]:
-    """Return the places of modules, none when one of them does not fit into the image, or has no place."""
+    """Return the places of modules; empty when one does not fit into the image, or has no place."""
     said = user_data.get("modules")
     if not isinstance(said, list | tuple) or len(said) > MOST_REGIONS:
         return []
@@ -106,7 +106,7 @@ def _vector(values: object) -> Vector | None:
 
 
 def lost_of(user_data: Mapping[str, Any], regions: Mapping[int, Region]) -> list[tuple[int, int, int]]:
-    """Return lost lines as DTP, first line, number of lines."""
+    """Return lost lines as tuples of DTP, first line and number of lines."""
     said = user_data.get("lost")
     found: list[tuple[int, int, int]] = []
     for run in said if isinstance(said, list | tuple) and regions else ():
@@ -120,7 +120,7 @@ def lost_of(user_data: Mapping[str, Any], regions: Mapping[int, Region]) -> list
 
 
 def _counts(values: object) -> list[int] | None:
-    """Return a list of numbers of 32 bits, None when it is none."""
+    """Return a list of 32-bit numbers, None when `values` is not one."""
     if not isinstance(values, list | tuple):
         return None
     counts = [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RoCE packets as a tree of headers that JSON holds.
+"""Converts RoCE packets to a tree of headers in JSON, and back.
 
-The bytes are read and written by the native codec (src/rashpa/wire/packet/packet.hpp); here numbers become addresses and hex, and back.
+The native codec reads and writes the bytes (src/rashpa/wire/packet/packet.hpp); this module converts numbers to addresses and hex, and back.
 """
 
 import ipaddress
@@ -31,7 +31,7 @@ _MAC_BYTES: Final = 6
 
 @dataclass(frozen=True)
 class Flow:
-    """Holds facts that the UDP payload alone does not show: its addresses and ports."""
+    """Holds the addresses and ports of a packet, which its UDP payload does not contain."""
 
     source: str
     destination: str
@@ -43,7 +43,8 @@ class Flow:
 
 
 def decode(data: bytes, layer: Layer | None = None, flow: Flow | None = None) -> dict[str, Any]:
-    """Return the packet's headers by name, ready for JSON. `layer` None: found out. `flow` supplies the part that a UDP payload lacks for its ICRC."""
+    """Return the packet's headers by name, ready for JSON. `layer`: the first header; None finds it. `flow`: addresses and ports to check the ICRC of
+    a UDP payload."""
     start = layer or find_layer(data)
     fields = _decode(data, start)
     if start == "udp_payload" and flow is not None:
@@ -55,8 +56,8 @@ def decode(data: bytes, layer: Layer | None = None, flow: Flow | None = None) ->
 
 
 def hsb_metadata(payload: bytes) -> dict[str, int] | None:
-    """Return the metadata that a Holoscan Sensor Bridge sends behind a frame, in an event of 128 bytes, big endian. None where the bytes are none: their seconds
-    have more nanoseconds than a second, or the reserved bytes are not 0."""
+    """Return the metadata that a Holoscan Sensor Bridge sends after a frame, in an event of 128 bytes, big endian. Return None for other bytes: with
+    nanoseconds of a second or more, or with reserved bytes that are not 0."""
     if len(payload) != _HSB_BYTES:
         return None
     found = dict(zip(_HSB_FIELDS, _HSB.unpack_from(payload), strict=True))
@@ -66,7 +67,7 @@ def hsb_metadata(payload: bytes) -> dict[str, int] | None:
 
 
 def find_layer(data: bytes) -> Layer:
-    """Return the layer at which the bytes start: where the ICRC is right, else the most likely one."""
+    """Return the layer at which the bytes start: the one with a right ICRC, otherwise the most likely one."""
     for layer in LAYERS:
         try:
             if _native.decode_packet(data, layer)["icrc"]["verdict"] in {"ok", "modulo-id"}:
@@ -89,7 +90,8 @@ def _decode(data: bytes, layer: Layer) -> dict[str, Any]:
 
 
 def _check_with(fields: Mapping[str, Any], flow: Flow) -> dict[str, Any]:
-    """Return the ICRC's verdict on the payload when sent as `flow` says. IPv4: its identification is not known, so at best modulo-id."""
+    """Return the ICRC's verdict on the payload for the addresses of `flow`. With IPv4 the identification is unknown, so that the best verdict is
+    modulo-id."""
     source, destination = (_address(text) for text in (flow.source, flow.destination))
     if source.version != destination.version:
         raise PacketError(
@@ -116,7 +118,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _to_text(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return bytes as text: MAC and IP addresses in their usual form, all else as hex."""
+    """Return the fields with bytes as text: MAC and IP addresses in their usual form, others as hex."""
     out: dict[str, Any] = {}
     for name, value in fields.items():
         if name == "icrc":
@@ -134,7 +136,7 @@ def _to_text(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _derived(name: str, header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of a header that follow from its kind and its fields."""
+    """Return the values that follow from a header's kind and its fields."""
     if name == "ipv4":
         return {"version": 4, "ihl": 5 + len(header.get("options") or b"") // 4}
     if name == "ipv6":
@@ -158,7 +160,8 @@ def _text_of(name: str, value: Any) -> Any:
 
 
 def encode(packet: Mapping[str, Any], *, udp_checksum: bool = False) -> bytes:
-    """Return the bytes of the packet that decode() describes. Absent or null parts are computed; `udp_checksum` False makes an absent one 0."""
+    """Return the bytes of a packet in the form of decode(). Absent or null parts are computed; with `udp_checksum` False, an absent UDP checksum
+    becomes 0."""
     if not isinstance(packet, Mapping):
         raise PacketError("packet: the JSON is no object with the headers by name; give one as decode prints it")
     unknown = sorted(set(packet) - _KEYS - _INFORMATIONAL)
@@ -259,7 +262,7 @@ def _bytes(where: str, value: Any) -> bytes:
 
 
 def _icrc(value: Any) -> int:
-    """Return the ICRC as a number; its four bytes on the wire are big-endian. A text is read as hex."""
+    """Return the ICRC as a number, from a number or hex text; the text has its four bytes in big-endian order."""
     if isinstance(value, int) and 0 <= value < 1 << 32:
         return value
     data = _bytes("icrc.value", value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hex of packets in every form that users paste."""
+"""Parses hex of packets in the forms that users paste."""
 
 import re
 
@@ -7,11 +7,11 @@ from rashpa.data.base.rashpa_error import RashpaError
 
 
 class PacketError(RashpaError, ValueError):
-    """Reports a fault of a packet, its hex or its JSON; the text says where and why."""
+    """Reports a fault of a packet, its hex or its JSON; the text names place and reason."""
 
 
 def parse_hex(text: str) -> bytes:
-    """Return bytes of a hex string: with or without spaces, colons, 0x, commas; or of a dump by xxd, hexdump -C, tcpdump -x or Wireshark."""
+    """Return the bytes of hex digits, with or without spaces, colons, 0x and commas, or of a dump by xxd, hexdump -C, tcpdump -x or Wireshark."""
     lines = [line for line in text.splitlines() if line.strip()]
     rows = _dump_rows(lines)
     digits = "".join(rows) if rows is not None else "".join(lines)
@@ -30,7 +30,7 @@ _OFFSET = re.compile(r"^\s*(?:0x)?([0-9a-fA-F]{4,8})(:?)(\s+)(.*)$")
 
 
 def _dump_rows(lines: list[str]) -> list[str] | None:
-    """Return the digits of each line of a dump with offsets; None when this is none: its offsets do not count the bytes."""
+    """Return the digits of each line of a dump with offsets, None when the text is no such dump: its offsets do not match the bytes."""
     rows: list[str] = []
     so_far = 0
     for line in lines:
@@ -49,7 +49,7 @@ def _dump_rows(lines: list[str]) -> list[str] | None:
 
 
 def _dump_row(rest: str, *, colon: bool) -> str:
-    """Return digits of one line behind its offset: columns end at two spaces (with a colon) or at the text on the right."""
+    """Return the digits of one line after its offset; they end at two spaces (with a colon) or at the text column."""
     columns = re.split(r"\s{2,}", rest.split("|")[0].strip())
     if colon:
         columns = columns[:1]

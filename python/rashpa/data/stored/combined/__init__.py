@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored runs of several files that one leading file puts together."""
+"""Combines stored runs of several files into one file that links to them."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file for a run whose images lie in several files: at several receivers, in several buffers. It holds no image, but leads to all of them. It names their
-run, which a reader compares with the masters."""
+"""Writes and reads a file for a run with images in several files, of several receivers or buffers. It contains no images, but links to all of them.
+It stores the identity of their run, which a reader compares with the masters."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def combine(
     run: str = "",
     follow: Iterable[Path] = (),
 ) -> Path:
-    """Write `out`: an entry by each name, of one master or of several that share its images, as members of a group do. Several masters become one entry of
-    all their frames in order, each once. `go_on`: leave out masters that are absent or not complete, and note them in the file; `run`: the id of the run
-    of all masters. Raise StoredRunError when they do not fit one another, or another file has its name."""
+    """Write `out` with one entry for each name. An entry has one master, or several that share its images, as members of a group do: all their frames
+    in order, each once. `go_on`: leave out masters that are missing or incomplete, and list them in the file; `run`: the required id of the masters'
+    run. Raise StoredRunError when masters do not belong together, or when another file has the name `out`."""
     folders = tuple(follow)
     if os.path.lexists(out) and not is_combined(out):
         raise StoredRunError(f"{out}: exists, and is no combined master; move it, or choose another name")
@@ -73,7 +73,7 @@ def combine(
 def _members(
     masters: Sequence[Path], go_on: bool, run: str, left_out: dict[Path, str], follow: tuple[Path, ...]
 ) -> list[Member]:
-    """Return the readable ones; put the reasons of the others into `left_out`."""
+    """Return the readable members; add the reason for each other master to `left_out`."""
     found: list[Member] = []
     for master in masters:
         try:
@@ -89,7 +89,7 @@ def _members(
 
 
 def check_of_one_run(members: Sequence[Member]) -> None:
-    """Raise StoredRunError when two of the masters are of different runs, or are the same file."""
+    """Raise StoredRunError when two masters belong to different runs, or are the same file."""
     for one, other in itertools.combinations(members, 2):
         if one.identity.run != other.identity.run:
             raise StoredRunError(
@@ -101,7 +101,7 @@ def check_of_one_run(members: Sequence[Member]) -> None:
 
 
 def parts_of(masters: Sequence[Path], follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
-    """Return entries for masters of one run: those that fit one another share one. Raise StoredRunError."""
+    """Return the entries for masters of one run; masters with the same kind of images share an entry. Raise StoredRunError."""
     folders = tuple(follow)
     members = [member_of(master, folders) for master in masters]
     check_of_one_run(members)
@@ -120,12 +120,12 @@ def parts_of(masters: Sequence[Path], follow: Iterable[Path] = ()) -> dict[str, 
 
 
 def is_combined(path: Path) -> bool:
-    """Return True when the file leads to masters."""
+    """Return True when the file is a combined master."""
     return bool(names_in(path))
 
 
 def names_in(path: Path) -> list[str]:
-    """Return the names of the masters of a combined one, also of those that are gone or left out; none of another file."""
+    """Return the names of all masters of a combined master, including missing and left-out ones; empty for another file."""
     try:
         with Hdf5File(path) as file:
             return [str(one["file"]) for many in _said_in(path, file).values() for one in many]
@@ -134,13 +134,13 @@ def names_in(path: Path) -> list[str]:
 
 
 def masters_of(path: Path, follow: Iterable[Path] = ()) -> list[Path]:
-    """Return the masters to which a combined master leads; none when it is another file. `follow`: folders in which they may lie besides its own. Raise
-    StoredRunError, also when one of them is of another run than when the file was made."""
+    """Return the masters to which a combined master links; empty for another file. `follow`: folders in which they may be, besides its own. Raise
+    StoredRunError, also when a master now belongs to another run than when the file was made."""
     return [master for many in parts_in(path, follow).values() for master in many]
 
 
 def parts_in(path: Path, follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
-    """Return the masters of each entry of a combined master, as masters_of() does."""
+    """Return the masters of each entry of a combined master, as `masters_of` does."""
     folders = folders_of(path, follow)
     try:
         with Hdf5File(path, kind=StoredRunError, folders=folders) as file:
@@ -155,15 +155,15 @@ def parts_in(path: Path, follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
 
 
 def left_out_in(path: Path) -> dict[str, str]:
-    """Return the masters that a combined master lacks, and why. Raise StoredRunError."""
+    """Return the masters that a combined master has left out, with the reasons. Raise StoredRunError."""
     with Hdf5File(path, kind=StoredRunError) as file:
         said = _said_in(path, file)
     return {str(one["file"]): str(one["left_out"]) for many in said.values() for one in many if "left_out" in one}
 
 
 def remake(path: Path, follow: Iterable[Path] = ()) -> Path | None:
-    """Make a combined master again of all masters that it was made from or that were left out, as far as they can be read; return None when nothing is new.
-    Raise StoredRunError."""
+    """Make a combined master again, from all readable masters that it was made from or had left out. Return None when none is new. Raise
+    StoredRunError."""
     folders = folders_of(path, follow)
     with Hdf5File(path, kind=StoredRunError, folders=folders) as file:
         said = _said_in(path, file)
@@ -174,7 +174,7 @@ def remake(path: Path, follow: Iterable[Path] = ()) -> Path | None:
 
 
 def _said_in(path: Path, file: Hdf5File) -> dict[str, list[dict[str, Any]]]:
-    """Return a combined master's description of its entries; from older files the names of masters alone."""
+    """Return a combined master's description of its entries; for older files, only the names of masters."""
     with blaming(f"{path}: what it says of its masters cannot be read", StoredRunError, "combine them again"):
         if _PARTS in file.attrs:
             said = json_of(str(file.attrs[_PARTS]))
@@ -183,7 +183,7 @@ def _said_in(path: Path, file: Hdf5File) -> dict[str, list[dict[str, Any]]]:
 
 
 def _checked(path: Path, file: Hdf5File, said: dict[str, Any], folders: tuple[Path, ...]) -> Path:
-    """Return the path of one master. Raise StoredRunError when it is of another run by now."""
+    """Return the path of one master. Raise StoredRunError when it now belongs to another run."""
     master = file.source(str(said["file"]))
     if "run" not in said or not master.exists():
         return master
@@ -197,8 +197,8 @@ def _checked(path: Path, file: Hdf5File, said: dict[str, Any], folders: tuple[Pa
 
 
 def _lead_to(file: h5py.File, name: str, first: Path) -> None:
-    """Make /entry, for programs that know no other name: its members are those of the first entry. It is no NXentry itself, because programs that look for
-    these would find the first one twice."""
+    """Make /entry, for programs that know no other name, with links to the members of the first entry. It has no class NXentry; otherwise programs
+    that search for entries would find the first one twice."""
     entry = file.create_group(_ENTRY)
     entry.attrs["default"] = "data"
     with Hdf5File(first, kind=StoredRunError) as master:
@@ -208,5 +208,5 @@ def _lead_to(file: h5py.File, name: str, first: Path) -> None:
 
 
 def _relative(master: Path, out: Path) -> str:
-    """Return a relative path, so that folders can be moved together."""
+    """Return the path of a master relative to the folder of `out`, so that the folders can be moved together."""
     return os.path.relpath(master.absolute(), out.absolute().parent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An entry for the images of several masters of one run: each frame once, by its best copy, with sums and spans over all masters."""
+"""Writes an entry for the images of several masters of one run: the best copy of each frame, with sums and time spans over all masters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OWN = ("instrument", _DETECTOR, _SPECIFIC)
 
 
 def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative: Callable[[Path], str]) -> None:
-    """Write the group `name`. Raise StoredRunError when the members do not fit one another."""
+    """Write the group `name`. Raise StoredRunError when the members do not belong together."""
     _check_fit(members)
     first = members[0]
     entry = file.create_group(name)
@@ -71,8 +71,8 @@ def _moment(text: str) -> tuple[dt.datetime, str]:
 
 
 def write_entry_of_one(file: h5py.File, name: str, master: Path, relative: str) -> None:
-    """Write the group `name`; each of its members leads to the one of the master's entry. Programs that make paths of names need groups of this file: one
-    link to the entry of another would call itself by the name that it has there."""
+    """Write the group `name` with links to the members of the master's entry. A single link to that entry does not suffice: programs that build paths
+    from names need groups in this file."""
     with Hdf5File(master, kind=StoredRunError) as found:
         entry = file.create_group(name)
         entry.attrs.update(_attributes(found["entry"]))
@@ -85,7 +85,7 @@ def write_entry_of_one(file: h5py.File, name: str, master: Path, relative: str) 
 
 
 def _attributes(group: Group) -> dict[str, Any]:
-    """Return the attributes with a group's class and its default view."""
+    """Return the attributes that define a group's class and default view."""
     kept = {"NX_class", "default", "signal", "axes", "auxiliary_signals"}
     return {name: value for name, value in group.attrs.items() if name in kept or name.endswith("_indices")}
 
@@ -107,13 +107,13 @@ def _check_fit(members: Sequence[Member]) -> None:
 
 
 def _is_of_images(group: Group, name: str, images: int) -> bool:
-    """Return True when the dataset is an array over the images of the first master alone. Readers would think that it covers all masters."""
+    """Return True when the dataset is an array over the images of the first master only; readers would assume that it covers all masters."""
     found = group.find(name)
     return name == _PIXELS or (isinstance(found, Array) and len(found.shape) > 2 and found.shape[0] == images)
 
 
 class _Chosen:
-    """Chooses the best copy of each frame: one that can be reached, complete before partial, with fewer lost lines, by the order of the masters."""
+    """Chooses the best copy of each frame: a reachable one first, then a complete one, then fewer lost lines, then the order of the masters."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         frames = np.concatenate([one.frames for one in members])
@@ -170,7 +170,7 @@ def _counts(members: Sequence[Member], chosen: _Chosen) -> dict[str, Any]:
 def _write_members(
     group: h5py.Group, members: Sequence[Member], chosen: _Chosen, relative: Callable[[Path], str]
 ) -> None:
-    """Write the facts of each master, and copies of frames that are not among the images."""
+    """Write the facts of each master, and the copies of frames that are not used as images."""
     group.attrs["NX_class"] = "NXcollection"
     for number, one in enumerate(members, start=1):
         # in different folders they may have the same name
@@ -188,7 +188,7 @@ def _write_members(
 
 
 def _link(made: h5py.Group, master: Hdf5File, path: Sequence[str], names: Sequence[str], file: str) -> None:
-    """Lead to members of a group of the master."""
+    """Link to members of a group of the master."""
     at = "/".join(path)
     for name in names:
         if f"{at}/{name}" in master:
@@ -196,7 +196,7 @@ def _link(made: h5py.Group, master: Hdf5File, path: Sequence[str], names: Sequen
 
 
 def _runs(of: NDArray[np.intp], place: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return images that follow one another also in their file."""
+    """Return runs of images that are consecutive also in their file."""
     if not of.size:
         return []
     breaks = np.flatnonzero((np.diff(of) != 0) | (np.diff(place) != 1)) + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A master's contribution to a file that leads to several: its images, its description of the experiment, and its run."""
+"""Reads the part of a master that goes into a combined file: its images, its description of the experiment, and its run."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ _DEEPEST = 8
 
 @dataclass(frozen=True)
 class Identity:
-    """Names the run of a master, and its file among those of the run. `run`: the run's id; of older files without one, name, number and run file."""
+    """Identifies the run of a master, and the master among the run's files. `run`: the run's id; for older files without one, made from name, number
+    and run file."""
 
     run: str
     file: str
 
     def as_json(self) -> dict[str, str]:
-        """Return the entry of a file for a master to which it leads."""
+        """Return the identity as a combined file stores it for each of its masters."""
         return {"run": self.run, "file_id": self.file}
 
 
 def identity_of(master: Group) -> Identity:
-    """Return the identity of an open master. Raise the file's error when it has no run."""
+    """Return the identity of an open master. Raise the file's error when it belongs to no run."""
     with blaming(f"{master.file}: what it says of its run cannot be read", StoredRunError):
         said = master["entry/rashpa"].attrs
         named = [text_of(said.get(name, "")) for name in ("run_name", "run_number", "run_file_sha256")]
@@ -60,8 +61,8 @@ def identity_of(master: Group) -> Identity:
 
 @dataclass(frozen=True)
 class Member:
-    """Describes one master. `said`: its description of the experiment, by place; `rows`: frame numbers of all images of the run that it knows; arrays of
-    images have a value for each that is stored."""
+    """Describes one master. `said`: its description of the experiment, by path; `rows`: frame numbers of all images of the run that it lists. Other
+    arrays have one value for each stored image."""
 
     master: Path
     identity: Identity
@@ -82,12 +83,12 @@ class Member:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Return the properties that members of one stack have in common."""
+        """Return the properties that members of one entry must share."""
         return (self.form, self.shape, self.dtype.str, *self.said.items())
 
 
 def member_of(master: Path, follow: Iterable[Path] = ()) -> Member:
-    """Read a master. Raise StoredRunError when it cannot be read as a run, or is not complete."""
+    """Read a master. Raise StoredRunError when it cannot be read as a run, or is incomplete."""
     folders = folders_of(master, follow)
     with (
         open_run(master, folders=folders) as run,
@@ -144,7 +145,7 @@ def _text(file: Hdf5File, name: str) -> str:
 
 
 def _said_of(file: Hdf5File) -> dict[str, object]:
-    """Return values and attributes that describe the experiment, and not this one file: the places of pixels stand in attributes of axes."""
+    """Return values and attributes that describe the experiment and not this file; attributes of axes hold the places of pixels."""
     found: dict[str, object] = {}
     for place in ("instrument", "sample", "source"):
         group = file.find(f"entry/{place}")
@@ -165,7 +166,7 @@ def _digest(values: NDArray[Any]) -> str:
 
 
 def _datasets(group: Group, below: str, depth: int = 0) -> Iterator[tuple[str, Array]]:
-    """Yield datasets of the file itself, each once."""
+    """Yield the datasets of the file itself, each once, with their paths."""
     for name in group:
         if name in _OF_ONE or depth > _DEEPEST or not isinstance(group.link_of(name), h5py.HardLink):
             continue
@@ -181,6 +182,6 @@ def _as_text(values: object) -> str:
 
 
 def differing(first: Member, other: Member) -> list[str]:
-    """Return the first places at which two of them describe the experiment differently."""
+    """Return the first paths at which two members describe the experiment differently."""
     places = [*dict.fromkeys((*first.said, *other.said))]
     return [place for place in places if first.said.get(place) != other.said.get(place)][:3]
