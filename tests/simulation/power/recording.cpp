@@ -44,14 +44,18 @@ ino_t number_of(int fd) noexcept {
   return ::fstat(fd, &found) == 0 ? found.st_ino : 0;
 }
 
+std::uint64_t bytes_of_files() noexcept {
+  std::uint64_t all = 0;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(recorder()->folder)) all += entry.file_size(gone);
+  return all;
+}
+
 /// Whether a file has no room to reach so far: what all files have is taken.
 bool is_full(int fd, std::uint64_t end) noexcept {
   struct stat found {};
   if (::fstat(fd, &found) != 0 || end <= static_cast<std::uint64_t>(found.st_size)) return false;
-  std::uint64_t all = end - static_cast<std::uint64_t>(found.st_size);
-  std::error_code gone;
-  for (const auto& entry : std::filesystem::directory_iterator(recorder()->folder)) all += entry.file_size(gone);
-  return all > recorder()->faults.room;
+  return end - static_cast<std::uint64_t>(found.st_size) + bytes_of_files() > recorder()->faults.room;
 }
 
 std::uint32_t file_of(int fd) { return recorder()->files.at(number_of(fd)); }
@@ -110,6 +114,8 @@ const Trace& recorded() noexcept { return recorder()->trace; }
 void mark(const char* what, std::uint64_t images, const std::string& which) {
   recorder()->trace.push_back({.kind = Op::Kind::mark, .at = images, .name = what, .bytes = which});
 }
+
+void leave_room(std::uint64_t bytes) { recorder()->faults.room = bytes_of_files() + bytes; }
 
 }  // namespace power
 

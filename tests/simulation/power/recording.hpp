@@ -9,5 +9,7 @@ namespace rashpa::simulation::power {
 const Trace& recorded() noexcept;
 /// `which`: a letter an image, '1' of those that are safe; empty: the first accepted ones.
 void mark(const char* what, std::uint64_t images, const std::string& which = {});
+/// Lets the disk take so many more bytes than its files have now.
+void leave_room(std::uint64_t bytes);
 
 }  // namespace rashpa::simulation::power

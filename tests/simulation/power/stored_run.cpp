@@ -106,6 +106,7 @@ std::unique_ptr<sink::Sink> sink_of(const StoredRun& run, const sink::Hdf5Config
 
 void convert(const StoredRun& run, const std::filesystem::path& folder, std::uint64_t images,
              const std::string& which) {
+  if (run.room_to_convert != UINT64_MAX) leave_room(run.room_to_convert);
   mark(kConverts, images, which);
   const sink::Converted done = sink::convert({.from = (folder / "run").string(),
                                               .to = (folder / kConvertedName).string(),
@@ -197,7 +198,8 @@ void play_one(const StoredRun& run, const std::filesystem::path& folder, bool ea
     Played(run, folder, earlier).play();
   } catch (const Error& refused) {  // by the disk, in words
     const std::string text = refused.what();
-    if (run.room == UINT64_MAX || text.find("; ") == std::string::npos) throw;
+    const bool full = run.room != UINT64_MAX || run.room_to_convert != UINT64_MAX;
+    if (!full || text.find("; ") == std::string::npos) throw;
   }
 }
 
@@ -210,7 +212,10 @@ std::string StoredRun::describe() const {
       kForms[static_cast<std::size_t>(form)], width, height, images, stack, images_per_file, threads,
       tables ? ", with tables and profiles" : "", accumulations ? ", with windows" : "",
       earlier ? ", over an earlier run" : "", end_known ? "" : ", of unknown end",
-      in_series == 0 ? "" : fmt::format(", in series of {}", in_series), converted ? ", converted" : "",
+      in_series == 0 ? "" : fmt::format(", in series of {}", in_series),
+      converted && room_to_convert != UINT64_MAX ? fmt::format(", converted within {} bytes", room_to_convert)
+      : converted                                ? std::string(", converted")
+                                                 : std::string(),
       killed ? ", killed and repaired" : "", room == UINT64_MAX ? "" : fmt::format(", on a disk of {} bytes", room),
       names_by_any_sync ? "any sync" : "a sync of the folder");
 }
@@ -268,6 +273,9 @@ StoredRun draw_stored(std::uint64_t seed) {
     run.killed = true;
     return run;
   }
+  // About as much as the files of the images take.
+  Dice room(seed, "room to convert");
+  if (run.converted && room.chance(0.5)) run.room_to_convert = room.below(run.images * run.pixels() * 2 + 200'000);
   constexpr std::uint64_t kBeforeImages = 1'200'000;
   if (!run.earlier && more.chance(0.25)) run.room = kBeforeImages + more.below(300'000);
   return run;

@@ -18,13 +18,14 @@ struct StoredRun {
   std::uint32_t images_per_file = 4;
   unsigned threads = 1, in_flight = 2;
   bool tables = false, accumulations = false;
-  bool earlier = false;             ///< a run of the same name was there before
-  bool end_known = true;            ///< else it is told
-  std::uint64_t in_series = 0;      ///< images of a series; 0: one run of files
-  bool converted = false;           ///< a raw run, afterwards
-  bool killed = false;              ///< before its end, and repaired
-  std::uint64_t room = UINT64_MAX;  ///< bytes of the disk
-  bool names_by_any_sync = true;    ///< as on file systems with a journal
+  bool earlier = false;                        ///< a run of the same name was there before
+  bool end_known = true;                       ///< else it is told
+  std::uint64_t in_series = 0;                 ///< images of a series; 0: one run of files
+  bool converted = false;                      ///< a raw run, afterwards
+  std::uint64_t room_to_convert = UINT64_MAX;  ///< bytes
+  bool killed = false;                         ///< before its end, and repaired
+  std::uint64_t room = UINT64_MAX;             ///< bytes of the disk
+  bool names_by_any_sync = true;               ///< as on file systems with a journal
 
   [[nodiscard]] std::string describe() const;
   /// Of its files, in order of images.
