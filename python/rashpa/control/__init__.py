@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control plane: run files, plans, telegrams, states and the manager. Nothing here needs compiled code."""
+"""Implements the control plane: run files, plans, telegrams, states and the manager. It needs no compiled code."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the expectation of the emulator's log with the result at the receiver, image by image (docs/explanations/books.md)."""
+"""Compares, image by image, the fates that the emulator's log records with the results at the receiver (docs/explanations/books.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Table = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class BufferAccount:
-    """Accounts for one buffer: images by the fate in the log, and the number with another fate at the receiver."""
+    """Holds the account of one buffer: images by their fate in the log, and the number of images with another result at the receiver."""
 
     name: str
     expected_complete: int
@@ -29,8 +29,8 @@ class BufferAccount:
 
 
 def image_fates(fates: list[Table]) -> Table:
-    """Return the expected fate of each image, from the fates of its DTPs: all complete, all missing, else partial. A DTP's image that was never sent is
-    missing, also one behind its last where other DTPs of the run have sent more."""
+    """Return the expected fate of each image, from the fates of its DTPs: complete when all are complete, missing when all are missing, otherwise
+    partial. A DTP's image that was never sent is missing, also after the last image of that DTP when others have sent more."""
     images = max(fate.size for fate in fates)
     parts = np.stack(
         [
@@ -45,7 +45,7 @@ def image_fates(fates: list[Table]) -> Table:
 
 
 def account_buffer(buffer: PlannedBuffer, fates: Mapping[int, Table], completeness: Table) -> BufferAccount:
-    """Compare one buffer."""
+    """Return the account of one buffer."""
     due = image_fates([fates[dtp.id] for dtp in buffer.dtps])
     # images that a run had given up before its early end: they were never sent
     due = np.pad(due, (0, max(0, completeness.size - due.size)), constant_values=MISSING)
@@ -65,7 +65,7 @@ def account_buffer(buffer: PlannedBuffer, fates: Mapping[int, Table], completene
 
 
 def account_run(plan: Plan, fates: Mapping[int, bytes], completeness: Mapping[str, bytes]) -> tuple[BufferAccount, ...]:
-    """Compare all buffers; tables as the nodes send them, one byte per image."""
+    """Return the accounts of all buffers. Tables are as nodes send them, one byte for each image."""
     tables = {dtp: np.frombuffer(table, np.uint8) for dtp, table in fates.items()}
     return tuple(
         account_buffer(buffer, tables, np.frombuffer(completeness[buffer.section.name], np.uint8))
@@ -75,7 +75,7 @@ def account_run(plan: Plan, fates: Mapping[int, bytes], completeness: Mapping[st
 
 
 def account_received(plan: Plan, completeness: Mapping[str, bytes]) -> tuple[BufferAccount, ...]:
-    """Account for the buffers of a detector that sends by itself: without a log of its own, the losses found are all that is known."""
+    """Return the accounts of the buffers of a detector that sends by itself. It has no log, so that only the losses found at the receiver are known."""
     found = []
     for buffer in plan.buffers:
         states = np.frombuffer(completeness[buffer.section.name], np.uint8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a run: the counters of all nodes, and their tables of each image, compared."""
+"""Collects the counters of all nodes and their tables of images at the end of a run, and compares them."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from rashpa.control.telegrams.telegram import Status
 async def take_books(
     plan: Plan, clients: Mapping[str, NodeClient], last: Mapping[str, Status], outcome: Outcome
 ) -> None:
-    """Take the books of all nodes into the outcome, which knows the lost ones; of these `last` has the last status. Raise NodeError when a node fails."""
+    """Add the books of all nodes to the outcome, which names the lost nodes; `last` has their last status. Raise NodeError when a node fails."""
     alive = [receiver.name for receiver in plan.receivers if receiver.name not in outcome.lost]
     names = [*(emulator.name for emulator in plan.emulators), *alive]
     # nodes beside each other, the questions to one after the other

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first image that every receiver lacks, for a run that was given up."""
+"""Finds the first image that each receiver lacks, for a run that was given up."""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from rashpa.control.telegrams.telegram import Status
 
 
 def first_missing(plan: Plan, last: Mapping[str, Status], heard: Mapping[str, float], lost: str) -> str:
-    """Return a line for each receiver that lacks an image, that of the lost one first. `heard`: the time of each last status, by the monotonic clock."""
+    """Return a line for each receiver that lacks an image, the line of the receiver `lost` first. `heard`: the monotonic time of each last status."""
     receivers = sorted(plan.receivers, key=lambda receiver: receiver.name != lost)
     lines = [_of_receiver(plan, receiver, last, heard, receiver.name == lost) for receiver in receivers]
     return "\n".join(line for line in lines if line) or "no image is missing"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The books of a group: every image of the stream once, whichever member has it (docs/explanations/groups.md)."""
+"""Computes the books of a group: each image of the stream counts once, at whichever member it is (docs/explanations/groups.md)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,9 +28,9 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class MemberAccount:
-    """Accounts for the images that a member was given: `dealt` = complete + partial + missing. `counted`: images of the group that are counted here;
-    `duplicates`: images that arrived and are counted at another member. `lost`: why and when the run went on without it; of such a member only images
-    count that its credits had proven. `joined_s`: seconds of the run when it joined; None: it was there from the beginning."""
+    """Holds the account of the images that a member was given: `dealt` = complete + partial + missing. `counted`: images of the group that count at
+    this member; `duplicates`: images that arrived but count at another member. `lost`: reason and time when the run continued without it. Of a lost
+    member, only images count that its credits had confirmed. `joined_s`: seconds of the run when it joined, None for a member from the start."""
 
     name: str
     buffer: str
@@ -49,8 +49,8 @@ class MemberAccount:
 
 @dataclass(frozen=True)
 class GroupAccount:
-    """Accounts for the images of a group: images = complete + partial + missing. `left_window`: missing images that could not be sent again; `skipped`:
-    images for which no member had a free slot."""
+    """Holds the account of the images of a group: images = complete + partial + missing. `left_window`: missing images that could not be sent again;
+    `skipped`: images for which no member had a free slot."""
 
     name: str
     images: int
@@ -67,13 +67,13 @@ class GroupAccount:
 
     @property
     def as_buffer(self) -> BufferAccount:
-        """Return the account in the form of a buffer's, to be summed with others."""
+        """Return the account in the form of a buffer's account, so that it can be added to others."""
         counts = (self.complete, self.partial, self.missing)
         return BufferAccount(f"group {self.name}", *counts, self.unexplained, self.first_unexplained)
 
     @property
     def cautions(self) -> Iterator[str]:
-        """Yield cautions of members that did not come to the run's end."""
+        """Yield a caution for each member that did not reach the end of the run."""
         for member in self.members:
             if member.lost is not None:
                 again = member.dealt - member.lost.done
@@ -94,7 +94,7 @@ class GroupAccount:
 
 @dataclass(frozen=True)
 class _Copies:
-    """Holds the images given to a member: positions in the stream, results, and results that the source's log expects."""
+    """Holds the images given to a member: their positions in the stream, their results, and the results that the source's log expects."""
 
     images: Numbers
     found: Table
@@ -110,7 +110,7 @@ def account_groups(
     sources: Mapping[str, SourceStatus],
     joined: Mapping[str, float],
 ) -> tuple[GroupAccount, ...]:
-    """Account for all groups, from tables of the nodes by member, DTP and buffer."""
+    """Return the accounts of all groups, from the nodes' tables by member, DTP and buffer."""
     tables = {dtp: np.frombuffer(table, np.uint8) for dtp, table in fates.items()}
     accounts = []
     for group in plan.groups:
@@ -134,7 +134,7 @@ def account_groups(
 def groups_so_far(
     plan: Plan, last: Mapping[str, Status], lost: Mapping[str, LostMember], joined: Mapping[str, float]
 ) -> tuple[GroupAccount, ...]:
-    """Account for the groups of a run that was given up: the last status of its nodes, without the tables of each image."""
+    """Return the accounts of the groups of a run that was given up, from the last status of its nodes, without tables of images."""
     return tuple(_so_far(plan, group, last, lost, joined) for group in plan.groups)
 
 
@@ -176,7 +176,7 @@ def _so_far(
 
 
 def _so_far_of(books: Books, given: MemberStatus | None) -> MemberAccount:
-    """Account for a member: the images that it has, and those that it was given, of which the rest is missing."""
+    """Return the account of a member: the images that it has; the rest of the images that it was given is missing."""
     dealt = max(given.dealt if given else 0, books.arrived)
     return MemberAccount(
         name="",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manager's part in groups of receivers: a lost member is given up, not the run. At the end members are stopped in an order that leaves a receiver for
-every image."""
+"""Manages groups of receivers during a run: a lost member is given up, and the run continues. At the end, members stop in an order that always leaves
+a receiver for every image."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -16,7 +16,8 @@ Watch = Callable[[Collection[str]], Awaitable[None]]
 
 
 class GroupCourse:
-    """Follows the groups of one run; nodes have the names of the plan. `last`: the last status of each. `lost`: members that the run goes on without."""
+    """Manages the groups of one run; nodes have the names of the plan. `last`: the last status of each node. `lost`: members that the run continues
+    without."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -24,15 +25,15 @@ class GroupCourse:
         self.joined: dict[str, float] = {}  # when members have joined, in seconds of the run
 
     def begin(self, moment: float) -> None:
-        """Set the moment when the run began, by the monotonic clock."""
+        """Set the monotonic time at which the run began."""
         self._began = moment
 
     def tell(self, outcome: Outcome) -> None:
-        """Add to the outcome the members that were lost, and those that have joined."""
+        """Add lost and joined members to the outcome."""
         outcome.lost, outcome.joined = dict(self._fleet.lost), dict(self.joined)
 
     def follow(self, joined: str) -> None:
-        """Take a plan with one more member."""
+        """Use the present plan, which has the new member `joined`."""
         self.joined[joined] = time.monotonic() - self._began
 
     def status(self, group: PlannedGroup) -> GroupStatus | None:
@@ -42,7 +43,7 @@ class GroupCourse:
         return next((one for one in groups if one.name == group.name), None)
 
     def through(self, emulator: str) -> bool:
-        """Return True when the emulator sends nothing more by itself: its groups are settled, and all images outside of groups are sent."""
+        """Return True when the emulator sends nothing more without an order: its groups are settled, and all images outside of groups are sent."""
         status = self._fleet.status(emulator)
         if status.state == "finished" or status.source is None or not status.source.groups:
             return status.state == "finished"
@@ -56,8 +57,8 @@ class GroupCourse:
         return sent and all(group.settled for group in status.source.groups)
 
     async def give_up(self, receiver: str, reason: str) -> bool:
-        """Give up a member that does not answer, or cannot go on: other members get its unfinished images. Return False when it is no member, or the last of
-        its group."""
+        """Give up a member that does not answer, or cannot continue; other members get its unfinished images. Return False when the receiver is no
+        member, or the last member of its group."""
         group = self._fleet.plan.group_of(receiver)
         if group is None:
             return False
@@ -79,7 +80,7 @@ class GroupCourse:
         return True
 
     def _proven(self, group: PlannedGroup, receiver: str) -> int:
-        """Return the number of a member's images that its credits have confirmed as done."""
+        """Return the number of a member's images that its credits have confirmed."""
         member = self._member(group, receiver)
         return member.done if member else 0
 
@@ -88,9 +89,10 @@ class GroupCourse:
         return next((one for one in status.members if one.name == receiver), None) if status else None
 
     async def settle(self, watch: Watch) -> None:
-        """Stop the members of settled groups: first those that owe images, one by one, while others can still be sent their images; then the rest.
+        """Stop the members of settled groups: first members with missing images, one by one, while others can still receive these images; then the
+        rest.
 
-        `watch`: waits until nodes are through or lost.
+        `watch`: a function that waits until nodes have finished or are lost.
         """
         for group in self._fleet.plan.groups:
             emulator = self._fleet.plan.emulators_of(group)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The knowledge of a run: while it lasts, and at its end."""
+"""Holds the facts of a run, during the run and at its end."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # with NumPy, for which no node waits
 
 @dataclass(frozen=True)
 class Progress:
-    """Holds a snapshot of a run; `emulators` and `receivers` by name, those that have sent a status."""
+    """Holds a snapshot of a run. `emulators`, `receivers`: by name, the status of each node that has sent one."""
 
     phase: str
     frames: int
@@ -31,7 +31,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Rates:
-    """Holds mean rates from the first packet to the last decision of any receiver."""
+    """Holds mean rates, from the first packet to the last decision of any receiver."""
 
     elapsed_s: float
     frames_per_s: float  # of the detector, those of which something arrived
@@ -41,8 +41,8 @@ class Rates:
 
 @dataclass
 class Outcome:
-    """Holds the result of a run. `problem` is empty when the run came to its regular end; `capabilities`, `emulators` and `receivers` by the name of the
-    node; a lost node has its last status."""
+    """Holds the result of a run. `problem` is empty when the run reached its regular end. `capabilities`, `emulators` and `receivers` are by the name
+    of the node; a lost node has its last status."""
 
     plan: Plan
     problem: str = ""
@@ -77,7 +77,7 @@ class Outcome:
 
     @property
     def sources(self) -> dict[str, SourceStatus]:
-        """Return counters by emulator, in the order of the plan; of those that have any."""
+        """Return the counters of emulators that have some, by name, in the order of the plan."""
         statuses = ((emulator.name, self.emulators.get(emulator.name)) for emulator in self.plan.emulators)
         return {name: status.source for name, status in statuses if status and status.source}
 
@@ -92,14 +92,14 @@ class Outcome:
 
     @property
     def replayed(self) -> dict[str, int]:
-        """Return how many images of a replayed run were `expected`, `made`, `missing`, `errored`. Each emulator reads the same; empty without such a run, or
-        without counters."""
+        """Return the counts of a replayed run's images: `expected`, `made`, `missing`, `errored`. Each emulator reads the same images. Return an
+        empty dict without a replayed run, or without counters."""
         counts = (telegram.count_of(source.counts, "dataset") for source in self.sources.values())
         return next((counted for counted in counts if counted), {})
 
     @property
     def frames(self) -> int:
-        """Return the frames of the run; without a fixed number, those that had their turn."""
+        """Return the number of frames of the run; without a fixed number, the frames played."""
         if not self.plan.end_told and not self.stopped_by:
             return self.plan.file.run.most_frames
         if not self.plan.emulators:
@@ -110,7 +110,7 @@ class Outcome:
         return max((source.frames_begun for source in self.sources.values()), default=0)
 
     def _expected(self, planned: PlannedBuffer) -> int:
-        """Return the images that a buffer has expected; 0 when nothing is known of it."""
+        """Return the number of images that a buffer expected, 0 when unknown."""
         return next((one.books.expected for one in self.buffers if one.name == planned.section.name), 0)
 
     @property
@@ -120,25 +120,25 @@ class Outcome:
 
     @property
     def destinations(self) -> dict[str, DestinationStatus]:
-        """Return counters by receiver, in the order of the plan; of those that have any."""
+        """Return the counters of receivers that have some, by name, in the order of the plan."""
         statuses = ((receiver.name, self.receivers.get(receiver.name)) for receiver in self.plan.receivers)
         return {name: status.destination for name, status in statuses if status and status.destination}
 
     @property
     def buffers(self) -> tuple[BufferStatus, ...]:
-        """Return the status of buffers, in the order of the plan; without those of receivers that the run went on without."""
+        """Return the status of buffers in the order of the plan, without those of receivers that the run continued without."""
         known = {buffer.name: buffer for status in self.destinations.values() for buffer in status.buffers}
         names = (buffer.section.name for buffer in self.plan.buffers if buffer.receiver not in self.lost)
         return tuple(known[name] for name in names if name in known)
 
     @property
     def books(self) -> Books:
-        """Return the sum over all buffers."""
+        """Return the sum of the books of all buffers."""
         return sum((buffer.books for buffer in self.buffers), Books())
 
     @property
     def link_counts(self) -> dict[str, int]:
-        """Return the sum over all receivers."""
+        """Return the link counters, summed over all receivers."""
         total: dict[str, int] = {}
         for status in self.destinations.values():
             for name, value in telegram.count_of(status.counts, "link").items():
@@ -147,7 +147,7 @@ class Outcome:
 
     @property
     def rates(self) -> Rates:
-        """Return the rates, all 0 when nothing arrived."""
+        """Return the mean rates of the run, all 0 when nothing arrived."""
         elapsed = max((status.elapsed_s for status in self.destinations.values()), default=0.0)
         if elapsed <= 0:
             return Rates(0.0, 0.0, 0.0, 0.0)
@@ -165,13 +165,13 @@ class Outcome:
 
     @property
     def cards(self) -> dict[str, dict[str, int]]:
-        """Return the counters of cards, by emulator."""
+        """Return the counters of cards, by the name of the emulator."""
         counts = {name: telegram.count_of(source.counts, "card") for name, source in self.sources.items()}
         return {name: counted for name, counted in counts.items() if counted}
 
     @property
     def balanced(self) -> bool:
-        """Return True when the books of every buffer are known and balance."""
+        """Return True when the books of every buffer are known and balanced."""
         buffers = self.buffers
         lost = sum(buffer.receiver in self.lost for buffer in self.plan.buffers)
         return len(buffers) == len(self.plan.buffers) - lost and all(buffer.books.balanced for buffer in buffers)
@@ -182,8 +182,8 @@ class Outcome:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Return a line for each fault of images: how many, of which buffer, why, and the first of them. No lines say nothing about a run that did not come
-        to its regular end."""
+        """Return a line for each fault of images: their number, buffer, cause, and the first images. An empty result means nothing for a run that did
+        not reach its regular end."""
         lines = [line for buffer in self.buffers for line in _reasons_of(buffer)]
         lines += [line for group in self.groups for line in group.reasons]
         if self.unexplained:
@@ -201,7 +201,8 @@ class Outcome:
 
     @property
     def all_cautions(self) -> tuple[str, ...]:
-        """Return lines that are no failure and must be known: `cautions`, images that a detector of its own lost, and overruns after which the run went on."""
+        """Return lines on facts that are no failure but important: `cautions`, images that the detector itself lost, and overruns after which the run
+        continued."""
         return (
             *self.cautions,
             *_losses_of(self),
@@ -210,7 +211,7 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Return True after a regular end with books that balance, nothing errored or unwritten, and every loss explained by the emulator's log."""
+        """Return True after a regular end with balanced books, no errored or unwritten image, and every loss explained by the emulator's log."""
         return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons
 
 
@@ -225,13 +226,13 @@ _UNUSED = {
 
 
 def _unused(counts: Mapping[str, int]) -> str:
-    """Return the datagrams that came and were not used, by cause, behind a semicolon; empty when there are none."""
+    """Return the number of arrived but unused datagrams by cause, as text after a semicolon; empty without any."""
     found = [f"{counts[name]:,} {words}" for name, words in _UNUSED.items() if counts.get(name)]
     return f"; {', '.join(found)}" if found else ""
 
 
 def _losses_of(outcome: Outcome) -> Iterator[str]:
-    """Yield a line where images of a detector without a log of its own lack pixels."""
+    """Yield a line for each buffer with incomplete images when the detector has no log."""
     books, counts = outcome.books, outcome.link_counts
     if outcome.plan.emulators or not books.arrived or not (books.partial or books.missing):
         return
@@ -245,19 +246,19 @@ def _losses_of(outcome: Outcome) -> Iterator[str]:
 
 
 def simulates(sources: Iterable[SourceStatus]) -> bool:
-    """Return True when a simulated card is among them: its times are not those of a link or a detector."""
+    """Return True when the emulators include a simulated card: its times are not those of a real link or detector."""
     return any(telegram.count_of(source.counts, "card").get("clock_khz") == 0 for source in sources)
 
 
 def modules_behind(buffer: BufferStatus) -> tuple[int, ...]:
-    """Return the modules of which fewer images have come to an end than of others; none where all are as far."""
+    """Return the modules with fewer finished images than others; empty when all have the same number."""
     counts = {dtp: dtp.complete + dtp.partial + dtp.missing for dtp in buffer.dtps}
     most = max(counts.values(), default=0)
     return tuple(sorted({dtp.module for dtp, count in counts.items() if count < most}))
 
 
 def keeps_of(kind: str) -> str:
-    """Return the fate of images in a sink of this kind, in at most three words."""
+    """Return the effect of a sink of this kind on images, in at most three words."""
     words = {
         "hdf5": "files",
         "raw": "raw files",
@@ -269,7 +270,7 @@ def keeps_of(kind: str) -> str:
 
 
 def _lost_by_sinks(buffer: BufferStatus) -> Iterator[str]:
-    """Yield the losses of each sink, where a buffer has several. Images that a sink drops as the run file allows are no loss."""
+    """Yield the losses of each sink of a buffer with several sinks. Images that a sink may drop by the run file are no loss."""
     if len(buffer.sinks) < 2:
         return
     for sink in buffer.sinks:
@@ -280,7 +281,7 @@ def _lost_by_sinks(buffer: BufferStatus) -> Iterator[str]:
 
 
 def _reasons_of_replay(plan: Plan, counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield a line where images of a stored run could not be played."""
+    """Yield a line when images of a stored run could not be played."""
     if counts.get("missing") or counts.get("errored"):
         yield (
             f"dataset: {counts['made']} of {counts['expected']} images of {getattr(plan.file.dataset, 'path', '')} were played, {counts['missing']} are missing, "

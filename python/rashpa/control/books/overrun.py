@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reacts when receivers cannot keep up: images came while their slot was not free, or sources skipped them because none was.
+"""Reacts to overruns: images that came while their slot was not free, or that sources skipped because no slot was free.
 
-`run.on_overrun` chooses the reaction. Either overruns are only counted. Or the sources pause at one frame, the images in flight drain, and the sources go on
-at a rate that fits: the rate of the last second, less a margin. Or the sources stop there, and the run comes to its end in order.
+`run.on_overrun` chooses the reaction. Either overruns are only counted. Or the sources pause at the same frame, images in flight are processed, and
+the sources continue at a lower rate: that of the last second, less a margin. Or the sources stop there, and the run ends in order.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ Action = Literal["counted", "slowed", "stopped"]
 
 @dataclass(frozen=True)
 class Overrun:
-    """Describes one overrun and the reaction. `at_s`: seconds after the start. `buffers`: or groups; `images`: images of DTPs that found no free slot;
-    `skipped`: images that sources did not send. Rates in frames a second; the old one as ordered, or as measured where sources go as fast as they can.
-    `paused_s`: from Pause to Resume or Stop."""
+    """Describes one overrun and the reaction. `at_s`: seconds after the start. `buffers`: names of buffers or groups; `images`: images of DTPs that
+    found no free slot; `skipped`: images that sources did not send. Rates are in frames/s; the old rate is the ordered one, or the measured one of
+    unthrottled sources. `paused_s`: seconds from Pause to Resume or Stop."""
 
     at_s: float
     buffers: tuple[str, ...]
@@ -50,7 +50,7 @@ class Overrun:
 
     @property
     def text(self) -> str:
-        """Return a line for people."""
+        """Return the overrun as a line for people."""
         kinds = ((self.images, "images of DTPs found no free slot"), (self.skipped, "were skipped by their source"))
         what = ", ".join(f"{count} {name}" for count, name in kinds if count)
         done = {
@@ -63,8 +63,8 @@ class Overrun:
 
 
 class OverrunGuard:
-    """Watches one run for overruns; nodes have the names of the plan. `last`: their last status, which `ask` updates; `alive`: the nodes that take part
-    still; `end`: ends the run in order, None where it must play to its last frame."""
+    """Watches one run for overruns; nodes have the names of the plan. `last`: the last status of each node, which `ask` updates; `alive`: returns the
+    nodes that still take part. `end`: ends the run in order, None when it must play to its last frame."""
 
     def __init__(self, fleet: Fleet, ask: Callable[[str], Awaitable[None]], end: Callable[[], None] | None) -> None:
         self._plan = plan = fleet.plan
@@ -79,14 +79,16 @@ class OverrunGuard:
         self.found: list[Overrun] = []
 
     async def take_over(self) -> None:
-        """Take over a run of another manager: its losses are not ours, sources that it had paused go on, and deadlines count. Raise NodeError when a node fails."""
+        """Take over a run of another manager: ignore its earlier losses, resume sources that it had paused, and let deadlines count. Raise NodeError
+        when a node fails."""
         self._settled = self._now()
         await hold_deadlines(self._receivers(), held=False)
         paused = [one.name for one in self._plan.emulators if self._fleet.status(one.name).state == "paused"]
         await self._order(paused, telegram.Resume())
 
     async def look(self, elapsed_s: float) -> None:
-        """Look for overruns, after each look at the nodes while the sources send; it takes a bounded time. Raise NodeError when a node does not obey."""
+        """Check for overruns, and react. Call it after each status of the nodes while the sources send; it takes a bounded time. Raise NodeError when
+        a node refuses an order."""
         now = self._now()
         self._looks.append(now)
         while len(self._looks) > 2 and now.at - self._looks[1].at >= _WINDOW_S:
@@ -100,7 +102,7 @@ class OverrunGuard:
             await self._act(elapsed_s, playing, stop=self._policy == "stop" or slowed >= _MOST_TIMES)
 
     def close(self, elapsed_s: float) -> None:
-        """Count the losses that have come to light since, when nothing more is sent."""
+        """Record the losses found since the last check, when nothing more is sent."""
         if self._now().worse_than(self._settled):
             self._count(elapsed_s)
 
@@ -113,13 +115,13 @@ class OverrunGuard:
 
     @property
     def _rate_hz(self) -> float:
-        """Return the ordered rate of the sources, 0 when they go as fast as they can."""
+        """Return the ordered rate of the sources in frames/s, 0 when they are unthrottled."""
         names = self._playing or [one.name for one in self._plan.emulators]
         told = (source.rate_hz for name in names if (source := self._fleet.status(name).source))
         return next(told, self._plan.file.detector.rate_hz)
 
     def _entry(self, now: Look, elapsed_s: float, action: Action) -> Overrun:
-        """Make an entry for all losses without one, and count them as settled."""
+        """Return an entry for all unrecorded losses, and mark them as recorded."""
         before, self._settled = self._settled, now
         rate_hz = self._rate_hz or (now.sent_hz(self._looks[0]) if self._looks else 0.0)
         images = sum(now.lost.values()) - sum(before.lost.values())
@@ -127,7 +129,7 @@ class OverrunGuard:
         return Overrun(elapsed_s, now.worse_than(before), now.frames, images, skipped, action, rate_hz)
 
     def _count(self, elapsed_s: float) -> None:
-        """Count losses in one entry until another action follows; losses on the way to a stop belong to that."""
+        """Add losses to one entry until another action follows. Losses after an order to stop belong to the entry of that order."""
         fresh = self._entry(self._now(), elapsed_s, "counted")
         if not self.found or self.found[-1].action == "slowed":
             self.found.append(fresh)
@@ -139,7 +141,7 @@ class OverrunGuard:
         )
 
     async def _act(self, elapsed_s: float, playing: list[str], *, stop: bool) -> None:
-        """Pause, drain, and go on more slowly; or end the run."""
+        """Pause the sources, wait for images in flight, and resume at a lower rate; with `stop`, end the run."""
         first, before, began = self._looks[0], self._looks[-1], time.monotonic()
         old_hz = self._rate_hz or before.sent_hz(first)
         new_hz = 0.0 if stop else self._fitting_hz(before, first, old_hz)
@@ -158,13 +160,13 @@ class OverrunGuard:
         self._looks.clear()
 
     def _fitting_hz(self, now: Look, first: Look, old_hz: float) -> float:
-        """Return the rate of the slowest stream concerned, less the margin; half of the old rate where nothing was processed."""
+        """Return the rate of the slowest affected stream, less the margin, in frames/s; half of the old rate when nothing was processed."""
         concerned = [stream for stream in self._streams if stream.name in now.worse_than(self._settled)]
         fit_hz = _MARGIN * now.fit_hz(first, concerned) or old_hz / 2.0
         return max(min(fit_hz, _LESS * old_hz or fit_hz), 1e-3)
 
     async def _pause(self, playing: list[str]) -> None:
-        """Pause all sources at the same frame: the latest that one of them has begun."""
+        """Pause all sources at the same frame: the latest frame that any of them has begun."""
         async with deadlines_held(self._receivers()):
             await self._order(playing, telegram.Pause())
             sources = [source for name in playing if (source := self._fleet.status(name).source)]
@@ -177,11 +179,11 @@ class OverrunGuard:
         ]
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
-        """Send an order to these nodes; one that has finished needs none."""
+        """Send an order to these nodes, except to finished ones."""
         await self._fleet.order_unless_finished(names, order)
 
     async def _drain(self, playing: list[str]) -> None:
-        """Wait until all images in flight are processed and stored; wait a second for images that do not come."""
+        """Wait until all images in flight are processed and stored, and at most a second for images that do not arrive."""
         ends = time.monotonic() + _DRAIN_S
         since, before = time.monotonic(), None
         while time.monotonic() < ends:

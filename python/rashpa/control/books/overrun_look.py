@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measure of whether receivers keep up: the images that each stream has lost for want of a slot, and those that it has processed.
+"""Measures whether receivers keep up: the images that each stream has lost for lack of a free slot, and the images that it has processed.
 
-A stream is a buffer, or a group of receivers with all its members: an image for which one member has no room goes to another. There is an overrun only when
-no member has room.
+A stream is a buffer, or a group with all its members: an image that does not fit at one member goes to another. So there is an overrun only when no
+member has a free slot.
 """
 
 import time
@@ -17,7 +17,7 @@ from rashpa.control.telegrams.telegram import BufferStatus, GroupStatus, Status
 
 @dataclass(frozen=True)
 class Stream:
-    """Describes a stream. `buffers`: one, or one at each member of `group`."""
+    """Describes a stream. `buffers`: one buffer, or one at each member of `group`."""
 
     name: str
     buffers: tuple[PlannedBuffer, ...]
@@ -30,8 +30,8 @@ class Stream:
 
 @dataclass(frozen=True)
 class Look:
-    """Holds a snapshot. By stream: images processed; images of DTPs that found no free slot; images that sources did not send. `frames`: the position of the
-    foremost source."""
+    """Holds a snapshot. It counts, for each stream, processed images, images of DTPs that found no free slot, and images that sources did not send.
+    `frames`: the position of the foremost source."""
 
     at: float
     processed: Mapping[str, int]
@@ -40,7 +40,7 @@ class Look:
     frames: int
 
     def worse_than(self, before: "Look") -> tuple[str, ...]:
-        """Return the streams that have lost images since."""
+        """Return the streams that have lost images since `before`."""
         return tuple(
             name
             for name in self.lost
@@ -48,12 +48,12 @@ class Look:
         )
 
     def fit_hz(self, before: "Look", streams: Collection[Stream]) -> float:
-        """Return the rate of the slowest stream since `before`, in frames a second."""
+        """Return the rate of the slowest stream since `before`, in frames/s."""
         seconds = max(self.at - before.at, 1e-3)
         return min((self.processed[one.name] - before.processed[one.name]) / seconds * one.every for one in streams)
 
     def sent_hz(self, before: "Look") -> float:
-        """Return the frames a second since `before`."""
+        """Return the rate at which sources have sent since `before`, in frames/s."""
         return (self.frames - before.frames) / (self.at - before.at) if self.at > before.at else 0.0
 
 
@@ -71,7 +71,7 @@ def streams_of(plan: Plan) -> tuple[Stream, ...]:
 
 
 def look_at(plan: Plan, streams: Collection[Stream], last: Mapping[str, Status]) -> Look:
-    """Return a look at the last status of the nodes."""
+    """Return a snapshot from the last status of the nodes."""
     sources = [source for one in plan.emulators if (source := status_of(last, one.name).source)]
     dtps = {dtp.id: dtp for source in sources for dtp in source.dtps}
     groups = {group.name: group for source in sources for group in source.groups}
@@ -98,7 +98,7 @@ def buffers_of(plan: Plan, last: Mapping[str, Status]) -> dict[str, BufferStatus
 
 
 def through(status: BufferStatus) -> int:
-    """Return the number of images that need no slot any more: vetoed, errored in a kernel, or settled by the slowest sink, stored or not."""
+    """Return the number of images that need no slot any more: vetoed, errored in a kernel, or finished by the slowest sink, stored or not."""
     books = status.books
     settled = min((sink.written + sink.dropped + sink.errored for sink in status.sinks), default=0)
     return books.vetoed + books.errored + max(books.written, settled)
@@ -110,5 +110,5 @@ def overruns_of(status: BufferStatus) -> int:
 
 
 def _dealt(stream: Stream, status: GroupStatus | None) -> tuple[int, int]:
-    """Return the number of skipped images of DTPs, and of images of the stream that were due."""
+    """Return the number of skipped images of DTPs, and the number of due images of the stream."""
     return (status.skipped * len(stream.buffers[0].dtps), status.fresh) if status else (0, 0)

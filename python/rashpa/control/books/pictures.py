@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of a run for its report. The receivers are asked for them at its end, and never while it lasts."""
+"""Collects images of a run for its report. It asks the receivers at the end of the run, and never during the run."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ Pictures = dict[str, dict[str, bytes]]
 
 
 async def take_pictures(plan: Plan, clients: Mapping[str, NodeClient], receivers: Iterable[str]) -> Pictures:
-    """Return the images that these receivers have kept, without those that do not come in time."""
+    """Return the images that these receivers have kept, except images that do not arrive in time."""
     wanted = set(receivers)
     buffers = [buffer for buffer in plan.buffers[:MOST_BUFFERS] if buffer.receiver in wanted]
     found: Pictures = {buffer.section.name: {} for buffer in buffers}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proof that images are complete, in words, for report and files."""
+"""Describes, for report and files, how it was proven that images are complete."""
 
 
 def proof_of(destination_link: str, verify: str, records: bool = True) -> tuple[str, str]:
-    """Return the evidence that was compared, and for which images ("all", "sampled", "off"). Links that see every packet always compare everything. For links
-    that only see events, `verify` names the images that the receiver reads. Without frame records there is no CRC32C to compare with."""
+    """Return the evidence that was compared, and for which images ("all", "sampled", "off"). Links that see every packet compare all images. For
+    links that only see events, `verify` chooses the images that the receiver reads. Without frame records there is no CRC32C to compare."""
     if destination_link == "roce" and not records:
         return "map of lines of every image", "off"
     if destination_link == "roce":

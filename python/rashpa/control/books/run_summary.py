@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in a few lines, the same in its report, of its files and while it lasts: verdict, loss, rate, hits, files."""
+"""Summarises a run in a few lines: verdict, loss, rate, hits, files. Reports, file summaries and displays of a running run have the same lines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _THOUSAND = 1000.0
 
 @dataclass(frozen=True)
 class SummaryLine:
-    """Holds one line. `mark`: "good", "bad" or empty; `code`: it is to be typed."""
+    """Holds one line. `mark`: "good", "bad" or empty; `code`: True for a line to type in a shell or program."""
 
     name: str
     text: str
@@ -22,7 +22,7 @@ class SummaryLine:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """Holds one file of a run. `place`: the machine, empty for this one."""
+    """Holds one file of a run. `place`: the name of its machine, empty for this machine."""
 
     path: str
     images: int
@@ -32,7 +32,8 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class SummaryFacts:
-    """Holds the facts of the lines. `good` None: it has not been judged yet; `asked_hz` 0: as fast as it goes; the rates None: not known."""
+    """Holds the facts of the lines. `good`: None before the verdict; `asked_hz`: the requested frame rate, 0 when unthrottled; rates are None when
+    unknown."""
 
     verdict: str
     good: bool | None
@@ -45,7 +46,7 @@ class SummaryFacts:
 
 
 def summary_lines(facts: SummaryFacts) -> list[SummaryLine]:
-    """Return the lines."""
+    """Return the lines of the summary."""
     mark = {True: "good", False: "bad", None: ""}[facts.good]
     lines = [SummaryLine("verdict", facts.verdict, mark), _loss(facts.books)]
     if facts.frames_per_s is not None:
@@ -65,7 +66,7 @@ def summary_lines(facts: SummaryFacts) -> list[SummaryLine]:
 
 
 def open_lines(files: Sequence[StoredFile]) -> list[SummaryLine]:
-    """Return the lines that say how the first file of this machine is opened."""
+    """Return the lines of code that open the first file of this machine."""
     first = next((file.path for file in files if not file.place and file.images), "")
     if not first:
         return []
@@ -77,7 +78,7 @@ def open_lines(files: Sequence[StoredFile]) -> list[SummaryLine]:
 
 
 def facts_of_report(report: Mapping[str, Any]) -> SummaryFacts:
-    """Return the facts of report.json."""
+    """Return the facts of a report, the content of report.json."""
     run, rates = report["run"], report["rates"]
     vetoes: dict[str, int] = {}
     for buffer in report["buffers"]:
@@ -96,7 +97,7 @@ def facts_of_report(report: Mapping[str, Any]) -> SummaryFacts:
 
 
 def size_of(count: float) -> str:
-    """Return a number of bytes as people read it."""
+    """Return a number of bytes as text with a unit."""
     value, unit = float(count), 0
     while value >= _THOUSAND and unit < len(_UNITS) - 1:
         value, unit = value / _THOUSAND, unit + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The books of each series of a run."""
+"""Computes the books of each series of a run."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _ACCEPTED, _VETOED, _ERRORED = 1, 2, 3  # of the table of decisions
 
 @dataclass(frozen=True)
 class SeriesBooks:
-    """Holds the books of one buffer in one series; the series' files have the written images."""
+    """Holds the books of one buffer in one series. The written images are in the series' files."""
 
     buffer: str
     expected: int
@@ -30,7 +30,7 @@ class SeriesBooks:
 
 @dataclass(frozen=True)
 class Series:
-    """Describes one series, counted from 1; the last one may be shorter."""
+    """Describes one series, with numbers from 1; the last series may be shorter."""
 
     number: int
     first_frame: int
@@ -39,7 +39,7 @@ class Series:
 
 
 def series_of(outcome: Outcome) -> tuple[Series, ...]:
-    """Return the books of all series, from the tables of the receivers; none without series, or without tables."""
+    """Return the books of all series, from the receivers' tables; empty without series, or without tables."""
     length = outcome.plan.file.run.series_frames
     if length is None or not outcome.accounts:
         return ()

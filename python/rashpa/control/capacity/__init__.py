@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the needs of a plan for links, memory and units, and proposes settings that fit."""
+"""Computes the load of a plan on links, memory and units, and proposes settings that fit."""

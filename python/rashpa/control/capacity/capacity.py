@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether the machines can carry the plan; if not, says why, and proposes a time slice, region, rate or ring that fits."""
+"""Checks whether the machines can carry a plan. If not, it gives the reason and proposes a time slice, region, rate or ring that fits."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _OPEN_FILES = 1000  # `ulimit -n` of a reader is 1024 on most machines
 
 
 class CapacityError(RashpaError, ValueError):
-    """Refuses a run that cannot work on these machines; the text says why and proposes a remedy."""
+    """Refuses a run that cannot work on these machines; the text gives the reason and proposes a remedy."""
 
 
 @dataclass(frozen=True)
 class _Node:
-    """Describes an emulator or a receiver: its capabilities, its buffers, if it has any, and its DTPs."""
+    """Describes an emulator or a receiver: its capabilities, its buffers and its DTPs."""
 
     can: Capabilities
     name: str
@@ -40,7 +40,7 @@ def check_capacity(plan: Plan, capabilities: Mapping[str, Capabilities]) -> None
 
 
 def check_abilities(plan: Plan, capabilities: Mapping[str, Capabilities]) -> None:
-    """Raise CapacityError when a node lacks an ability that the run needs, in any amount."""
+    """Raise CapacityError when a node lacks a feature that the run needs, regardless of load."""
     emulators, receivers = [], []
     for emulator in plan.emulators:
         can, dtps = capabilities[emulator.name], plan.dtps_from(emulator.name)
@@ -57,7 +57,8 @@ def check_abilities(plan: Plan, capabilities: Mapping[str, Capabilities]) -> Non
 
 
 def overloads(plan: Plan, capabilities: Mapping[str, Capabilities]) -> list[str]:
-    """Return a line for each exceeded limit; the last one proposes a fit, or says that nothing simple fits. Empty when everything known fits."""
+    """Return a line for each exceeded limit. The last line proposes changes that fit, or states that no simple change does. Return an empty list when
+    no known limit is exceeded."""
     lines = [
         f"{plan.source.where(limit.where)}: {limit.text}" for limit in limits_of(plan, capabilities) if limit.exceeded
     ]
@@ -106,7 +107,7 @@ def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
 
 
 def cautions(plan: Plan) -> list[str]:
-    """Return cautions of a plan that works, but not when something goes wrong."""
+    """Return cautions of a plan that works only as long as no fault occurs."""
     texts = [
         *plan.source.cautions,
         *processor_cautions(plan.nodes, plan.source),
@@ -126,7 +127,7 @@ def cautions(plan: Plan) -> list[str]:
 
 
 def _file_cautions(plan: Plan) -> Iterator[str]:
-    """Yield masters that lead to more data files than a reader may have open at once."""
+    """Yield a caution for each master that links to more data files than a reader may have open at once."""
     if plan.file.run.open_ended:
         return
     for number, buffer in enumerate(plan.buffers):

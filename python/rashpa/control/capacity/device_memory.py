@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that pipelines take of an accelerator: the sums of src/rashpa/unit, and the declarations of kernels. A test compares them with the memory that
-units take."""
+"""Computes the memory that pipelines allocate on an accelerator, with the sums of src/rashpa/unit and the declarations of kernels. A test compares it
+with the memory that units allocate."""
 
 import math
 from collections import Counter
@@ -35,10 +35,10 @@ def device_memory(
     ring: Literal["host", "device"] = "host",
     beam: tuple[float, float] | None = None,
 ) -> dict[str, int]:
-    """Return the bytes of a buffer on the device, by purpose: of its pipeline, and of its ring where that lies there; nothing for memory that is the
-    machine's own. The result leaves out parts that do not grow with images, some megabytes at most, and the driver's own memory; of modules with gaps, it
-    leaves out the gaps. Of devices that split images, it is that of the largest strip. `beam`: meets the image there, in pixels from its corner; None: in
-    its middle. Rings of a geometry from a file are counted as if the image were flat."""
+    """Return the bytes of a buffer on the device, by purpose: its pipeline, and its ring if that is on the device. Return nothing for a device that
+    uses the machine's memory. The result leaves out parts that do not grow with images (some megabytes), the driver's own memory, and the gaps
+    between modules. For devices that split images, it is that of the largest strip. `beam`: position of the beam in the image, in pixels from its
+    corner, None for its centre. Rings of a geometry file are counted for a flat image."""
     steps = plan_pipeline(section.kernel, pixel)
     if device.unified or not steps.steps or section.unit in _WITHOUT_DEVICES:
         return {}
@@ -68,7 +68,7 @@ def device_memory(
 
 
 def device_of(unit: str, wanted: str, devices: tuple[UnitDevice, ...]) -> UnitDevice | None:
-    """Return the device of that number, or with that part in its name; None when it is not known here, or several have that part."""
+    """Return the device with that number, or with that text in its name; None when it is unknown, or when several devices have that text."""
     fitting = [one for one in devices if one.unit == unit]
     if wanted.isdecimal():
         return next((one for one in fitting if one.number == int(wanted)), None)
@@ -77,7 +77,7 @@ def device_of(unit: str, wanted: str, devices: tuple[UnitDevice, ...]) -> UnitDe
 
 
 def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[UnitDevice, ...]:
-    """Return the devices that the buffer's unit takes, of those that the node has; none known for a node that was not asked."""
+    """Return the devices of the node that the buffer's unit uses; empty for a node that was not asked."""
     section = buffer.section
     if section.unit in _WITHOUT_DEVICES or not section.kernel:
         return ()
@@ -92,14 +92,14 @@ def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[Un
 
 
 def memory_on_device(plan: Plan, buffer: PlannedBuffer, device: UnitDevice) -> dict[str, int]:
-    """Return the bytes that the buffer takes there, by purpose."""
+    """Return the bytes that the buffer takes on the device, by purpose."""
     ring: Literal["host", "device"] = "device" if plan.receiver(buffer.receiver).memory == "device" else "host"
     pixel = plan.file.detector.pixel
     return device_memory(buffer.section, buffer.width, buffer.height, pixel, device, ring, beam_center(plan, buffer))
 
 
 def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:
-    """Return the bytes that the buffer takes of all its devices, by purpose."""
+    """Return the bytes that the buffer takes on all its devices, by purpose."""
     memory: Counter[str] = Counter()
     for device in planned_devices(buffer, can):
         memory.update(memory_on_device(plan, buffer, device))
@@ -107,7 +107,7 @@ def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | Non
 
 
 def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool:
-    """Return True when unit cuda takes a resident kernel, which reads images where they lie, or may take one."""
+    """Return True when unit cuda uses, or may use, a resident kernel, which reads images in place."""
     if section.unit != "cuda" or section.trigger not in ("auto", "persistent") or len(section.device_names) > 1:
         return False
     first, *others = steps.steps
@@ -119,7 +119,7 @@ def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool
 
 
 def _resident_step(step: Step) -> bool:
-    """Return True when the resident kernel does this step."""
+    """Return True when the resident kernel can do this step."""
     name = step.kernel.name
     return (
         bool(step.rides_on)
@@ -130,8 +130,8 @@ def _resident_step(step: Step) -> bool:
 
 
 def _parts(section: Buffer, steps: Pipeline) -> Iterator[float]:
-    """Yield bytes a pixel of the sums of several CUDA devices, for as many windows as can end before the first sum is released. Sums of profiles lie in
-    memory of the machine, and so do those that NCCL cannot add: the variance of float32."""
+    """Yield the bytes for each pixel of the sums of several CUDA devices, for as many windows as can end before the first sum is released. Sums of
+    profiles are in host memory, as are sums that NCCL cannot add: the variance of float32."""
     if section.unit != "cuda" or len(section.device_names) < 2:
         return
     for kernel, step in zip(section.kernel, steps.steps, strict=True):
@@ -145,7 +145,8 @@ def _parts(section: Buffer, steps: Pipeline) -> Iterator[float]:
 
 
 def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
-    """Yield bytes a pixel that the kernels declare for the unit. A kernel needs no work memory for images where another step has already looked at its pixels."""
+    """Yield the bytes for each pixel that the kernels declare for the unit. A kernel needs no work memory for images when an earlier step has already
+    read its pixels."""
     for _, step, cost in _costs(section, steps):
         spared = of == "image" and (step.rides_on or step.marked_by)
         if cost.of == of and not cost.each and not spared:
@@ -155,7 +156,7 @@ def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
 def _of_rings_and_peaks(
     section: Buffer, steps: Pipeline, size: tuple[int, int], beam: tuple[float, float] | None
 ) -> Iterator[float]:
-    """Yield bytes of an image that the kernels declare for the unit by other numbers than that of its pixels."""
+    """Yield the bytes for each image that the kernels declare for the unit and that depend on other numbers than that of pixels."""
     for kernel, step, cost in _costs(section, steps):
         if not cost.each:
             continue
@@ -166,7 +167,7 @@ def _of_rings_and_peaks(
 
 
 def _costs(section: Buffer, steps: Pipeline) -> Iterator[tuple[Kernel, Step, DeviceCost]]:
-    """Yield what the kernels declare for the unit and with these parameters."""
+    """Yield the costs that the kernels declare for the unit, for their parameters."""
     for kernel, step in zip(section.kernel, steps.steps, strict=True):
         for cost in step.kernel.device:
             if cost.unit in ("", section.unit) and _chosen(kernel, cost.when):
@@ -174,13 +175,13 @@ def _costs(section: Buffer, steps: Pipeline) -> Iterator[tuple[Kernel, Step, Dev
 
 
 def _counted(rings: int, size: tuple[int, int], stack: int, pixel_bytes: int) -> bool:
-    """Return True when unit cuda counts values by ring: `counts_rings()` of src/rashpa/kernel/rings/counted_rings.hpp."""
+    """Return True when unit cuda counts values by ring, as `counts_rings()` of src/rashpa/kernel/rings/counted_rings.hpp decides."""
     few = rings * _COUNTED_PIXELS <= size[0] * size[1]
     return pixel_bytes <= _COUNTED_PIXEL_BYTES and few and stack * rings * _COUNTED_BINS_BYTES <= _COUNTED_BYTES
 
 
 def _rings(values: dict[str, Any], size: tuple[int, int], beam: tuple[float, float] | None) -> int:
-    """Return the number of rings, a pixel wide, from the beam to the farthest pixel that the kernel looks at."""
+    """Return the number of rings, one pixel wide, from the beam to the farthest pixel that the kernel reads."""
     middle = beam or (size[0] / 2, size[1] / 2)
     given = [values.get(key) for key in ("beam_x", "beam_y")]
     x, y = (one if one is not None else other for one, other in zip(given, middle, strict=True))

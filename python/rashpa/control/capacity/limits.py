@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The needs of a plan beside the resources of its machines: links, interfaces, processing, memory. An unknown resource blocks nothing."""
+"""Compares the load of a plan with the resources of its machines: links, interfaces, processing, memory. An unknown resource limits nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _NEARLY = 1 + 1e-9  # sums of rates are rounded
 
 @dataclass(frozen=True)
 class Limit:
-    """Describes one limit. None: not known. `buffers`: positions of those that take part of it; `where`: the key with the most influence on it."""
+    """Describes one limit; None means unknown. `buffers`: positions of the buffers that use it; `where`: the key with the most influence on it."""
 
     kind: Kind
     who: str
@@ -42,7 +42,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class _Side:
-    """Holds a node of the plan, and its capabilities."""
+    """Holds a node of the plan with its capabilities."""
 
     node: PlannedNode
     can: Capabilities | None
@@ -54,19 +54,19 @@ class _Side:
 
 
 def name_of(node: PlannedNode, can: Capabilities) -> str:
-    """Return the name of a node for messages: that of the run file and, where it differs, the node's own."""
+    """Return the name of a node for messages: its name in the run file and, where it differs, the node's own name."""
     if not node.shown_name or can.node == node.label:
         return can.node
     return f"{node.label} ({can.node})"
 
 
 def machine_of(node: PlannedNode) -> str:
-    """Return the machine in words."""
+    """Return the machine of a node as text."""
     return node.machine or "this machine"
 
 
 def limits_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Limit, ...]:
-    """Return all limits. `capabilities`: by name, of the nodes that were asked."""
+    """Return all limits. `capabilities`: by name, those of the nodes that were asked."""
     loads = dtp_loads(plan)
     emulators = _sides(plan.emulators, capabilities, loads, "emulator")
     receivers = _sides(plan.receivers, capabilities, loads, "receiver")
@@ -100,7 +100,7 @@ def _positions(plan: Plan, loads: Iterable[DtpLoad]) -> tuple[int, ...]:
 
 
 def _link_limits(plan: Plan, side: _Side, end: Literal["source_link", "destination_link"]) -> Iterator[Limit]:
-    """Yield limits of payload, as a node's `--link-gbps` sets them."""
+    """Yield the limits of payload rates, which a node's `--link-gbps` sets."""
     said = side.can.links if side.can else ()
     for link in dict.fromkeys(getattr(load, end) for load in side.loads):
         loads = [load for load in side.loads if getattr(load, end) == link]
@@ -112,7 +112,7 @@ def _link_limits(plan: Plan, side: _Side, end: Literal["source_link", "destinati
 
 
 def _interface_limits(plan: Plan, sides: Sequence[_Side], way: Literal["in", "out"]) -> Iterator[Limit]:
-    """Yield limits of packets on the wire; nodes of a machine share the interface that has their addresses."""
+    """Yield the limits of packets on the wire; nodes of a machine share the interface that has their addresses."""
     groups: dict[tuple[str, str], list[_Side]] = {}
     speeds: dict[tuple[str, str], int] = {}
     for side in sides:
@@ -140,7 +140,7 @@ def _interface_of(side: _Side) -> Interface | None:
 
 
 def _measured(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
-    """Return the images a second that the node's unit makes of the buffer's; None: not measured."""
+    """Return the rate, images/s, at which the node's unit processes the buffer's images; None when not measured."""
     if side.can is None or not buffer.section.kernel:
         return None
     fingerprint = throughput.fingerprint_of(buffer.section, plan.file.detector.pixel)
@@ -148,13 +148,13 @@ def _measured(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
 
 
 def _wanted(plan: Plan, buffer: PlannedBuffer) -> float:
-    """Return the images a second to process, in a group the member's share; 0: the rate is not given."""
+    """Return the required rate, images/s, in a group the member's share; 0 when the frame rate is not given."""
     group = plan.group_of(buffer.receiver)
     return plan.file.detector.rate_hz / buffer.section.every / (len(group.members) if group else 1)
 
 
 def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
-    """Yield limits of units, in seconds a stack."""
+    """Yield the limits of units, in seconds for each stack."""
     for buffer in plan.buffers_of(side.node.name):
         if not buffer.section.kernel:
             continue
@@ -171,7 +171,8 @@ def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
 
 
 def _file_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
-    """Yield limits of files, in seconds until a stack is processed and in its files. They hold for pixels, compression and vetoes like those of the measurement."""
+    """Yield the limits of files, in seconds to process a stack and write it. They hold for pixels, compression and vetoes like those of the
+    measurement."""
     for buffer in plan.buffers_of(side.node.name):
         position, section = plan.positions[buffer.section.name], buffer.section
         if not throughput.writes_files(section):
@@ -191,14 +192,14 @@ def _file_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
 
 
 def _busy(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
-    """Return the share of time in which the buffer's unit works, 1 when it falls behind; None: not known."""
+    """Return the share of time in which the buffer's unit works, 1 when it cannot keep up, None when unknown."""
     made, wanted = _measured(plan, side, buffer), _wanted(plan, buffer)
     return min(1.0, wanted / made) if made and wanted else None
 
 
 def _processor_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Yield limits of processors: threads of unit cpu that work at a time. Nodes that a run starts share the manager's processors; sharing of others is not
-    known."""
+    """Yield the limits of processors: the number of unit cpu's threads that work at the same time. Nodes that a run starts share the manager's
+    processors; for other nodes, sharing is unknown."""
     groups: dict[str, list[_Side]] = {}
     for side in sides:
         groups.setdefault("" if side.node.node == "local" else side.node.name, []).append(side)
@@ -223,7 +224,7 @@ def _processor_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
 
 
 def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Yield limits of accelerators that several buffers share; one alone has the limit of its unit."""
+    """Yield the limits of accelerators that several buffers share. An accelerator with one buffer has only the limit of its unit."""
     groups: dict[tuple[str, str, str], list[tuple[_Side, PlannedBuffer]]] = {}
     for side in sides:
         for buffer in plan.buffers_of(side.node.name):
@@ -250,7 +251,7 @@ def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
 
 
 def _device_memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Yield limits of accelerator memory, which nodes of a machine share. An accelerator that works on memory of the machine counts there."""
+    """Yield the limits of accelerator memory, which nodes of a machine share. An accelerator that uses the machine's memory counts with that memory."""
     groups: dict[tuple[str, str, int], list[tuple[_Side, PlannedBuffer, UnitDevice]]] = {}
     for side in sides:
         for buffer in plan.buffers_of(side.node.name):
@@ -279,7 +280,7 @@ def _device_memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]
 
 
 def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Yield limits of memory. Nodes on one machine each report its free memory, and all of them take of it: receivers for their buffers, emulators for turned
+    """Yield the limits of memory. Nodes on one machine each report the same free memory, and all use it: receivers for buffers, emulators for rotated
     modules."""
     groups: dict[str, list[_Side]] = {}
     for side in sides:

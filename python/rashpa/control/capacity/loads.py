@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The load of a plan on links and memory, DTP by DTP and buffer by buffer. It needs no node."""
+"""Computes the load of a plan on links and memory, for each DTP and buffer. It needs no node."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,8 @@ _TABLE_BYTES = 2  # of an image, at least: its completeness and its decision
 
 @dataclass(frozen=True)
 class DtpLoad:
-    """Describes the load of one DTP. `images_per_s` is 0 where the detector's rate is not given; `packets` and `wire_bytes` of one image, as on an Ethernet."""
+    """Describes the load of one DTP. `images_per_s`: 0 when the detector's rate is not given; `packets` and `wire_bytes`: those of one image, as on
+    Ethernet."""
 
     dtp: PlannedDtp
     buffer: PlannedBuffer
@@ -36,7 +37,7 @@ class DtpLoad:
 
     @property
     def bytes_per_s(self) -> float:
-        """Return the payload."""
+        """Return the payload rate in bytes/s."""
         return self.image_bytes * self.images_per_s
 
     @property
@@ -105,7 +106,7 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
 
 
 def _copied_first(plan: Plan, buffer: PlannedBuffer) -> bool:
-    """Return True when images are proved before kernels learn from them: sources write into the slots, and may overwrite one."""
+    """Return True when images are verified before kernels accumulate them, because sources write into the slots and may overwrite an image."""
     receiver = next(receiver for receiver in plan.receivers if receiver.name == buffer.receiver)
     written = receiver.destination_kind in ("pcie", "verbs") and receiver.memory != "device"
     return written and any(map(keeps, buffer.section.kernel))
@@ -139,8 +140,8 @@ def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
 
 
 def _list_entries(part: float, buffer: PlannedBuffer, members: int) -> float:
-    """Return the list entries of an image over all members. Each member may have as many as the whole has room for, and at most one a pixel; those of strips
-    are put together."""
+    """Return the list entries of an image, summed over all members. Each member may have as many as the whole image may, and at most one for each
+    pixel; the lists of strips are joined."""
     section, entries = buffer.section, part * buffer.width * buffer.height
     if not section.splits_images:
         return members * entries
@@ -149,7 +150,8 @@ def _list_entries(part: float, buffer: PlannedBuffer, members: int) -> float:
 
 
 def file_bytes(plan: Plan, buffer: PlannedBuffer) -> int:
-    """Return the most bytes of pixels that its files can hold: every image accepted, nothing compressed; 0 without files, and for an unknown number of frames."""
+    """Return the largest number of pixel bytes that the buffer's files can hold: every image accepted, nothing compressed. Return 0 without files,
+    and for an unknown number of frames."""
     if not any(isinstance(sink, Hdf5Sink) for sink in buffer.section.sink):
         return 0
     if plan.file.run.open_ended:

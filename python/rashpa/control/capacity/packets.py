@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts packets of a DTP's image and their bytes on an Ethernet, by the rules of senders (src/rashpa/core/image/runs.hpp)."""
+"""Counts the packets of a DTP's image and their bytes on Ethernet, by the rules of senders (src/rashpa/core/image/runs.hpp)."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -20,7 +20,8 @@ _RNIC_MESSAGE = 1 << 30  # bytes; providers allow as much or more
 
 @dataclass(frozen=True)
 class Traffic:
-    """Holds the traffic of one image of a DTP: packets with the event's, and bytes on the wire; both 0 where there are no packets (pcie), or TCP chooses them (stream2)."""
+    """Holds the traffic of one image of a DTP: its packets, including that of the event, and its bytes on the wire. Both are 0 for links without
+    packets (pcie), and where TCP chooses packets (stream2)."""
 
     packets: int
     wire_bytes: int
@@ -28,7 +29,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Lines:
-    """Describes the lines of one image of a DTP. `contiguous`: without gaps at both ends."""
+    """Describes the lines of one image of a DTP. `contiguous`: True when there are no gaps in memory at either end."""
 
     count: int
     line_bytes: int
@@ -36,7 +37,7 @@ class Lines:
 
 
 def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
-    """Return the traffic of an image over the link; `address`: of the receiver, IPv4 or IPv6."""
+    """Return the traffic of an image over the link; `address`: the receiver's address, IPv4 or IPv6."""
     if link.source_kind == "pcie":
         return Traffic(0, 0)
     if link.source_kind == "sls":
@@ -58,7 +59,8 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
 
 
 def longest_packet(link: toml.Link, kind: str, address: str) -> int:
-    """Return the bytes of the longest IP packet of a link of this kind, its headers included; 0 where there are no packets (pcie), or TCP chooses them (stream2)."""
+    """Return the bytes of the longest IP packet on a link of this kind, including headers. Return 0 for links without packets (pcie), and where TCP
+    chooses packets (stream2)."""
     if kind in ("pcie", "stream2"):
         return 0
     network = _network_bytes(link, address)
@@ -69,12 +71,12 @@ def longest_packet(link: toml.Link, kind: str, address: str) -> int:
 
 
 def _shorter(link: toml.Link) -> int:
-    """Return how much shorter pixels are on the wire of SLS than in memory."""
+    """Return the factor by which SLS pixels are shorter on the wire than in memory."""
     return 2 if link.of("sls").detector == "eiger" and link.of("sls").bits == 4 else 1
 
 
 def _datagrams(lines: Lines, link: toml.Link, address: str) -> Traffic:
-    """Return the traffic of a detector that speaks SLS: datagrams alone, no event; pixels of 4 bits are half as long on the wire."""
+    """Return the traffic of an SLS detector: only datagrams, no event; pixels of 4 bits take half the bytes on the wire."""
     port = port_of(link.of("sls"))
     image = lines.count * lines.line_bytes
     packets = -(-image // port.payload)
@@ -83,7 +85,7 @@ def _datagrams(lines: Lines, link: toml.Link, address: str) -> Traffic:
 
 
 def _stream(lines: Lines, link: toml.Link, address: str) -> Traffic:
-    """Return the traffic of a stream on TCP, as if nothing could be packed: nobody knows how much can."""
+    """Return the traffic of a TCP stream without compression, because the compression ratio is unknown."""
     image = lines.count * lines.line_bytes + _MESSAGE_BYTES
     headers = _network_bytes(link, address) - _UDP + _TCP
     packets = -(-image // (_MTU - headers))
@@ -103,7 +105,7 @@ def _largest_message(link: toml.Link, payload: int) -> int:
 
 
 def _runs(lines: Lines, message: int) -> list[tuple[int, int]]:
-    """Return message lengths in bytes, and the number of messages of each length."""
+    """Return the lengths of messages in bytes, and the number of messages of each length."""
     if lines.line_bytes > message:
         whole, rest = divmod(lines.line_bytes, message)
         return [(message, whole * lines.count), *([(rest, lines.count)] if rest else [])]

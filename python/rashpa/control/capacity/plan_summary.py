@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan in figures, for tables, pictures and programs."""
+"""Summarises a plan in figures, for tables, pictures and programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from rashpa.control.telegrams.telegram import Capabilities
 
 @dataclass(frozen=True)
 class Summary:
-    """Holds a plan with its loads and limits. `capabilities`: of nodes that were asked, by name."""
+    """Holds a plan with its loads and limits. `capabilities`: by name, those of nodes that were asked."""
 
     plan: Plan
     capabilities: Mapping[str, Capabilities]
@@ -35,7 +35,7 @@ class Summary:
 
 
 def summary_of(plan: Plan, capabilities: Mapping[str, Capabilities] | None = None) -> Summary:
-    """Summarise a plan; without capabilities, the plan alone."""
+    """Return the summary of a plan; without `capabilities`, of the plan only."""
     known = capabilities or {}
     limits = limits_of(plan, known)
     proposals = proposals_for(plan, known) if any(limit.exceeded for limit in limits) else ()
@@ -43,7 +43,7 @@ def summary_of(plan: Plan, capabilities: Mapping[str, Capabilities] | None = Non
 
 
 def unknown_of(summary: Summary) -> Iterator[str]:
-    """Yield a line for each fact that the figures leave open."""
+    """Yield a line for each unknown fact that the figures depend on."""
     plan = summary.plan
     silent = [node.label for node in plan.nodes if node.name not in summary.capabilities]
     if silent:
@@ -64,7 +64,7 @@ def unknown_of(summary: Summary) -> Iterator[str]:
 
 
 def json_of(summary: Summary) -> dict[str, Any]:
-    """Return everything, for programs, in bytes, seconds and hertz. None: not known."""
+    """Return the summary for programs, in bytes, seconds and hertz; None means unknown."""
     plan = summary.plan
     return {
         "run": plan.file.run.name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a run file with which it fits its machines. Each is tried: it is planned, and all limits are looked at again."""
+"""Finds changes of a run file with which it fits its machines. Each change is tried: a plan is made with it, and all limits are computed again."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _ONE_BY_ONE = 1000  # limits that are looked at one by one, times DTPs that are 
 
 @dataclass(frozen=True)
 class Change:
-    """Names a key and its new value; `name`: of the buffer that has the key."""
+    """Describes a change: a key and its new value. `name`: the name of the buffer that has the key."""
 
     path: KeyPath
     value: Any
@@ -35,7 +35,7 @@ class Change:
 
     @property
     def toml(self) -> Any:
-        """Return the value as a run file has it."""
+        """Return the value in the form of a run file."""
         return list(self.value) if isinstance(self.value, tuple) else self.value
 
     @property
@@ -50,7 +50,7 @@ Changes = tuple[Change, ...]
 
 @dataclass(frozen=True)
 class Proposal:
-    """Holds changes that fit together."""
+    """Holds changes that are made together."""
 
     changes: Changes
 
@@ -66,7 +66,7 @@ class Proposal:
 
 
 def proposals_for(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Proposal, ...]:
-    """Return proposals that fit, each by itself, none when no remedy fits: a slice, a region, a rate; slots and frames where memory is short."""
+    """Return proposals, each sufficient alone, or none when no remedy fits: a slice, a region, a rate; slots and frames when memory is short."""
     found = []
     for remedy in (_slower, _smaller, _rarer):
         proposal = _Search(plan, capabilities).by(remedy)
@@ -84,7 +84,8 @@ class _Search:
         self._changes: dict[KeyPath, Change] = {}
 
     def by(self, remedy: "Remedy") -> Proposal | None:
-        """Return a proposal by this remedy, None when it leaves a limit exceeded. Each round makes one limit fit, and no change makes another worse."""
+        """Return a proposal by this remedy, None when a limit would stay exceeded. Each round makes one limit fit, and no change makes another limit
+        worse."""
         for _ in range(2 * len(limits_of(self.plan, self._capabilities)) + 1):
             exceeded = [limit for limit in limits_of(self.plan, self._capabilities) if limit.exceeded]
             if not exceeded:
@@ -97,14 +98,14 @@ class _Search:
         return None
 
     def _one(self, remedy: "Remedy", limit: Limit) -> tuple[Changes, Plan | None]:
-        """Return the least change that makes the limit fit, and the plan with it; no plan where there is none."""
+        """Return the smallest change that makes the limit fit, and the plan with it; no plan when there is no such change."""
         tried = _LEANER.get(limit.kind, remedy)
         changes = next(tried(self, limit), ())
         return changes, self.with_changes(changes) if changes else None
 
     def _all(self, remedy: "Remedy", exceeded: Sequence[Limit]) -> tuple[Changes, Plan] | None:
-        """Cut everything that takes part of exceeded limits in proportion, where they are so many that one after the other would take minutes. Return None
-        where they are few, or it does not work."""
+        """Reduce all buffers that use exceeded limits in proportion, when they are so many that reducing one after the other would take minutes.
+        Return None when they are few, or when it does not suffice."""
         if len(exceeded) == 1 or len(exceeded) * len(self.plan.dtps) <= _ONE_BY_ONE:
             return None
         changes = _leaner_in_proportion(self, [limit for limit in exceeded if limit.kind == "memory"])
@@ -113,21 +114,21 @@ class _Search:
         return (changes, plan) if plan is not None else None
 
     def with_changes(self, changes: Changes) -> Plan | None:
-        """Return the plan with the changes, None when it cannot be made."""
+        """Return the plan with the changes, None when no plan can be made."""
         try:
             return plan_run(Proposal(changes).applied(self.plan.file), self.plan.source)
         except RunFileError:
             return None
 
     def fits(self, limit: Limit, changes: Changes) -> bool:
-        """Return True when the limit holds with the changes, or when there would be no plan at all."""
+        """Return True when the limit holds with the changes, or when there is no plan with them."""
         plan = self.with_changes(changes)
         if plan is None:
             return True
         return not any(one.exceeded for one in limits_of(plan, self._capabilities) if one.who == limit.who)
 
     def most(self, limit: Limit, least: int, most: int, change: Callable[[int], Changes]) -> Iterator[Changes]:
-        """Yield the change with the largest number of least … most for which the limit holds; nothing when it holds for none."""
+        """Yield the change with the largest number from `least` to `most` for which the limit holds; nothing when it holds for none."""
         if least > most or not self.fits(limit, change(least)):
             return
         above, step = most + 1, 1  # near the largest first: an excess is often small
@@ -144,7 +145,7 @@ class _Search:
             yield change(least)
 
     def heaviest(self, limit: Limit) -> list[int]:
-        """Return the limit's buffers, the one with the most pixels a second first."""
+        """Return the limit's buffers in descending order of pixels/s."""
 
         def weight(position: int) -> float:
             buffer = self.plan.buffers[position]
@@ -158,7 +159,7 @@ Remedy = Callable[[_Search, Limit], Iterator[Changes]]
 
 
 def _slower(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """Yield a larger `every` of one buffer, the smallest that fits; or of all that share the limit, in proportion."""
+    """Yield a larger `every` of one buffer, as small as possible; or of all buffers that share the limit, in proportion."""
     sections = {position: search.plan.buffers[position].section for position in search.heaviest(limit)}
 
     def alone(position: int) -> Callable[[int], Changes]:
@@ -178,7 +179,7 @@ def _every(position: int) -> KeyPath:
 
 
 def _smaller(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """Yield the middle rows of one buffer, as many as fit. Buffers that belong to files of a certain size stay as they are."""
+    """Yield a region of the middle rows of one buffer, as many as fit. Buffers tied to files of a certain size stay as they are."""
     for position in search.heaviest(limit):
         yield from _fewer_rows(search, limit, position)
 
@@ -203,7 +204,7 @@ def _middle_rows(plan: Plan, position: int, rows: int) -> Changes:
 
 
 def _rarer(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """Yield a lower rate of the detector."""
+    """Yield a lower frame rate of the detector."""
     rate = search.plan.file.detector.rate_hz
     if rate <= 0:
         return
@@ -219,7 +220,7 @@ def _rarer(search: _Search, limit: Limit) -> Iterator[Changes]:
 
 
 def _leaner(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """Yield changes with less memory: fewer slots of one buffer, fewer rows, or fewer frames where their tables are too large."""
+    """Yield changes that need less memory: fewer slots of one buffer, fewer rows, or fewer frames when their tables are too large."""
     plan = search.plan
     if limit.where == ("run", "frames"):
         frames = plan.file.run.most_frames
@@ -237,7 +238,7 @@ def _leaner(search: _Search, limit: Limit) -> Iterator[Changes]:
 
 
 def _leaner_on_device(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """Yield changes with less memory of an accelerator: a smaller stack of one buffer, a ring of fewer of them, or fewer rows."""
+    """Yield changes that need less memory of an accelerator: a smaller stack of one buffer, a smaller ring, or fewer rows."""
 
     def taken(position: int) -> int:
         section = search.plan.buffers[position].section
@@ -251,7 +252,7 @@ def _leaner_on_device(search: _Search, limit: Limit) -> Iterator[Changes]:
 
 
 def _stack(section: toml.Buffer, position: int, stack: int) -> Changes:
-    """Return the changes to a stack of that size, with the same ring, or as much of it as is whole stacks."""
+    """Return the changes to a stack of that size, with the same ring, reduced to whole stacks."""
     changes: Changes = (Change(("buffer", position, "stack"), stack, section.name),)
     if left := section.slots % stack:
         changes += (Change(("buffer", position, "slots"), section.slots - left, section.name),)
@@ -276,7 +277,7 @@ def _slots(section: toml.Buffer, position: int, stacks: int) -> Changes:
 
 
 def _excess(limits: Iterable[Limit]) -> dict[int, float]:
-    """Return by position the worst excess of a buffer's limits, as a factor."""
+    """Return, by position, the worst factor by which a buffer's limits are exceeded."""
     worst: dict[int, float] = {}
     for limit in limits:
         for position in limit.buffers:
@@ -331,7 +332,7 @@ _IN_PROPORTION: dict[Remedy, Callable[[_Search, Sequence[Limit]], Changes]] = {
 
 
 def _with(file: toml.RunFile, change: Change) -> toml.RunFile:
-    """Return the run file with another value of a table's key, or of a buffer's."""
+    """Return the run file with a new value of a key, of a table or of a buffer."""
     table, *rest = change.path
     if table == "buffer":
         position, key = rest

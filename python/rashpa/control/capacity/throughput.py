@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the measured throughput for a buffer's pipeline, and scales it to other image sizes."""
+"""Finds the measured throughput of a buffer's pipeline, and scales it to other image sizes."""
 
 import hashlib
 import json
@@ -13,8 +13,8 @@ from rashpa.control.telegrams.telegram import Throughput
 
 
 def fingerprint_of(section: Buffer, pixel: str) -> str:
-    """Return a fingerprint of the unit's work: kernels with their parameters, pixels, unit, threads, stack. Of a file only its presence counts: its content
-    does not make a kernel slow."""
+    """Return a fingerprint of the unit's work: kernels with their parameters, pixels, unit, threads, stack. For file parameters only their presence
+    counts, because their content does not affect the speed of kernels."""
     kernels = []
     for kernel in section.kernel:
         files = files_of(kernel)
@@ -28,19 +28,19 @@ def fingerprint_of(section: Buffer, pixel: str) -> str:
 
 
 def file_fingerprint_of(section: Buffer, pixel: str, output: str) -> str:
-    """Return a fingerprint of the same work with its files, where there are any: how they are written, and the folder that a run's own folder lies in."""
+    """Return a fingerprint of the unit's work and of its files, if any: how they are written, and the parent of the run's output folder."""
     files = [sink.model_dump(mode="json") for sink in section.sink if isinstance(sink, Hdf5Sink)]
     asked = json.dumps([fingerprint_of(section, pixel), files, str(PurePath(output).parent)], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
 def writes_files(section: Buffer) -> bool:
-    """Return True when the buffer has sinks with files."""
+    """Return True when the buffer has sinks that write files."""
     return any(isinstance(sink, Hdf5Sink) for sink in section.sink)
 
 
 def words_of(section: Buffer) -> str:
-    """Return the unit's work in words for people."""
+    """Return the unit's work as text for people."""
     kernels = ", ".join(label_of(kernel) for kernel in section.kernel) or "no kernels"
     threads = section.threads
     how = (
@@ -54,8 +54,8 @@ def words_of(section: Buffer) -> str:
 
 
 def images_per_s(known: Iterable[Throughput], fingerprint: str, pixels: int) -> float | None:
-    """Return the number of images of this size that the pipeline processes in a second, None when it has not been measured. Of several measurements the one nearest in
-    size counts; the time of an image grows with its pixels."""
+    """Return the rate, images/s, at which the pipeline processes images of this size, None when it has not been measured. The measurement with the
+    nearest size is used; the time for an image is proportional to its pixels."""
     fitting = [one for one in known if one.pipeline == fingerprint]
     if not fitting:
         return None

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes requests and runs from one process to another: journal, owner, stop, steering, join."""
+"""Passes requests and runs from one process to another: journal, owner, stop, pause, limits, join."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of a run, by which another process can take the run over when the manager dies (`rashpa attach`).
+"""Keeps the journal of a run, with which another process can take over the run when the manager dies (`rashpa attach`).
 
-It is one file in the output folder, from the moment when all nodes belong to the run until the run's end. It holds the secret by which the run owns its
-nodes, so only its owner may read it. The manager writes it whole and puts it in place at once. A lock on it shows that the manager lives.
+It is one file in the output folder, which exists from the time when all nodes belong to the run until the run's end. It holds the secret by which the
+run owns its nodes, so that only its owner may read it. The manager writes it as a whole. A lock on it shows that the manager is alive.
 """
 
 import contextlib
@@ -33,11 +33,11 @@ _MOST_BYTES = 8 << 20
 
 
 class JournalError(RashpaError, ValueError):
-    """Reports that there is no run to take over; says why, and what to try."""
+    """Reports that there is no run to take over; the text gives reason and remedy."""
 
 
 def no_such_run(where: Path) -> JournalError:
-    """Return the error for a place where no run goes on, whatever is there."""
+    """Return the error for a place without a running run."""
     what = "no such folder or journal" if not where.exists() else f"no *{SUFFIX} is there"
     return JournalError(
         f"{where}: there is no such run ({what}); it has not begun, has come to its end, or its output is elsewhere: give the folder of run.output"
@@ -45,12 +45,12 @@ def no_such_run(where: Path) -> JournalError:
 
 
 class ManagerLivesError(JournalError):
-    """Reports that the run has a manager."""
+    """Reports that the run's manager is alive."""
 
 
 @dataclass(frozen=True)
 class KnownNode:
-    """Describes the place of a node; `pid` and `identity` of one that the manager has started, 0 and empty of others."""
+    """Describes the address of a node. `pid` and `identity`: those of a node that the manager has started, otherwise 0 and empty."""
 
     name: str
     url: str
@@ -60,7 +60,7 @@ class KnownNode:
 
 @dataclass(frozen=True)
 class Record:
-    """Holds the content of the file. `began`: when the emulators were started, by `since_boot()`; 0: they were not. Paths are absolute."""
+    """Holds the content of the journal. `began`: the time when the emulators were started, by `since_boot()`; 0 before. Paths are absolute."""
 
     version: int
     holder: str
@@ -78,7 +78,7 @@ class Record:
     joined: tuple[Joined, ...] = ()  # receivers that have joined since
 
     def plan(self) -> Plan:
-        """Return the plan. Raise RunFileError when a file that it names has gone."""
+        """Return the plan. Raise RunFileError when a file that it names no longer exists."""
         path = Path(self.run_file)
         if self.is_toml:
             plan = plan_run(*parse_run_file(path, self.text.encode()))
@@ -91,7 +91,7 @@ class Record:
 
     @property
     def lasting(self) -> tuple[KnownNode, ...]:
-        """Return nodes of the manager that live, as far as this machine can tell."""
+        """Return the nodes that the manager has started and that are alive, as far as this machine can tell."""
         here = self.host == socket.gethostname()
         return tuple(node for node in self.nodes if here and is_process(node.pid, node.identity))
 
@@ -100,7 +100,7 @@ _RECORD = TypeAdapter(Record)
 
 
 class Journal:
-    """Writes the journal of one run, for its manager or for a process that has taken it over. There is no file before `write`, and none after `remove`."""
+    """Writes the journal of one run, for its manager or for a process that has taken over the run. The file exists from `write` until `remove`."""
 
     def __init__(self, path: Path, report: str = "") -> None:
         self.path = path
@@ -109,7 +109,7 @@ class Journal:
         self._made: list[Path] = []
 
     def write(self, record: Record) -> None:
-        """Put the record in place of an earlier one. Raise OSError when that fails."""
+        """Write the record in place of an earlier one. Raise OSError when that fails."""
         self._made = [*self._made, *missing_folders(self.path.parent)]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = put_private(self.path, json.dumps(asdict(record), indent=1).encode() + b"\n")
@@ -117,7 +117,8 @@ class Journal:
         self._lock = file
 
     def take_over(self) -> Record:
-        """Take over the record of a manager that is gone; from now on it is ours. Raise JournalError when there is none, or when the manager lives."""
+        """Take over the journal of a manager that has died, and return its record. Raise JournalError when there is none, or when the manager is
+        alive."""
         try:
             file = _descriptor(open_own(self.path))
             try:
@@ -141,7 +142,7 @@ class Journal:
         return record
 
     def remove(self) -> None:
-        """Remove the journal: the run is over, its nodes are free."""
+        """Remove the journal when the run is over and its nodes are free."""
         if self._lock < 0:
             return
         with contextlib.suppress(OSError):
@@ -151,14 +152,14 @@ class Journal:
         self._made.clear()
 
     def close(self) -> None:
-        """Release the lock; the file stays as it is."""
+        """Release the lock; the file stays unchanged."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
 
 def read_record(path: Path) -> Record:
-    """Return the manager's record for viewers, without a lock. Raise JournalError or OSError when there is no run, or it belongs to another user."""
+    """Return the record without taking the lock, for viewers. Raise JournalError or OSError when there is no run, or when it belongs to another user."""
     return _record_of(path)
 
 
@@ -169,7 +170,7 @@ def journal_path(plan: Plan) -> Path:
 
 
 def journal_of(plan: Plan, report: Path | None = None) -> Journal:
-    """Return the journal of a run that is about to begin. Raise JournalError when one of the same name and output goes on."""
+    """Return the journal of a run that will begin. Raise JournalError when a run with the same name and output goes on."""
     path = journal_path(plan)
     what = f"{path}: a run of this name and output goes on"
     other = "choose another run.name or run.output"
@@ -195,7 +196,7 @@ def journal_of(plan: Plan, report: Path | None = None) -> Journal:
 
 
 def journal_lives(path: Path) -> bool:
-    """Return True when the manager of that journal lives, as far as a lock can tell."""
+    """Return True when the manager of that journal is alive, as far as a lock can tell."""
     try:
         file = _descriptor(open_shared(path))
     except OSError:
@@ -213,7 +214,7 @@ def journal_lives(path: Path) -> bool:
 
 
 def find_journal(where: Path) -> Path:
-    """Return the journal itself, or the only one of an output folder. Raise JournalError when there is none, or several."""
+    """Return the path `where` of a journal, or the only journal in an output folder. Raise JournalError when there is none, or several."""
     if not where.exists():
         raise no_such_run(where)
     if not where.is_dir():
@@ -229,7 +230,7 @@ def find_journal(where: Path) -> Path:
 
 
 def _descriptor(file: io.BufferedReader) -> int:
-    """Return a descriptor of the file, which stays open without the object."""
+    """Return a descriptor of the file that stays open when the file object is closed."""
     with file:
         return os.dup(file.fileno())
 
@@ -249,7 +250,7 @@ def _record_of(path: Path) -> Record:
 
 
 def _holder_of(path: Path) -> str:
-    """Return the owner's name for people."""
+    """Return the name of the journal's manager, for people."""
     try:
         return _record_of(path).holder
     except (JournalError, OSError):

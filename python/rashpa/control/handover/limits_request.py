@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to change limits of vetoes while a run goes on, from outside its manager (`rashpa limits`, the dashboard). They lie beside the run's journal
-(`run_request`)."""
+"""Sends requests to change limits of vetoes in a run to its manager, from outside (`rashpa limits`, the dashboard). They are files beside the run's
+journal (`run_request`)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +11,8 @@ from rashpa.control.orders.limit_values import LimitsError
 
 @dataclass(frozen=True)
 class Limits:
-    """Holds a request. `step`: of the buffer's kernels, by the reason of its veto, its name or its number; `values`: texts by key; `buffer`: of the run file,
-    empty where there is one; `by`: the requester, for people."""
+    """Holds a request. `step`: one of the buffer's kernels, by the reason of its veto, its name or its number; `values`: texts by key; `buffer`: its
+    name in the run file, may be empty when there is only one; `by`: the user who asks, for people."""
 
     step: str
     values: dict[str, str] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class LimitsAnswer:
-    """Holds the changes, a line each, or the reason of a refusal."""
+    """Holds the changes, one line for each, or the reason of a refusal."""
 
     done: str = ""
     refused: str = ""
@@ -32,7 +32,7 @@ LIMITS = RequestKind("_limits.json", Limits, LimitsAnswer)
 
 
 def set_limits(journal: Path, wanted: Limits, patience_s: float) -> str:
-    """Ask the manager of a run for other limits, behind earlier requests. Return the changes, a line each. Raise LimitsError when it refuses."""
+    """Ask the manager of a run to change limits, after earlier requests. Return the changes, one line for each. Raise LimitsError when it refuses."""
     answer = asked(LIMITS, journal, wanted, patience_s, LimitsError, "take it over with `rashpa attach`")
     if answer.refused:
         raise LimitsError(answer.refused)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name under which a run owns its nodes."""
+"""Makes the name under which a run owns its nodes."""
 
 import getpass
 import os
@@ -9,7 +9,7 @@ from rashpa.control.plan.model import Plan
 
 
 def run_owner(plan: Plan) -> str:
-    """Return the run, and the process that manages it, in words."""
+    """Return the name of the run and of the process that manages it, as text."""
     return f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
 
 

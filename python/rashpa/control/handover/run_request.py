@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to the manager of a run: a file beside the run's journal, which gets the manager's answer.
+"""Sends requests to the manager of a run as files beside the run's journal; the manager writes its answer into the file.
 
-The requester puts the file in place whole, holds a lock on it while it waits, and removes it. The manager writes the answer into the file, and removes one
-without a waiting requester. A request counts when it is a file of the manager's own user, as the journal is: a user with the journal may take the run over,
-and only such a user may give its nodes orders. The manager refuses anything else in its place, once, in the log. There is one request of a kind at a time.
+The requester writes the file as a whole, holds a lock on it while it waits, and removes it. The manager writes the answer into the file, and removes
+files without a waiting requester. A request is valid when the file belongs to the manager's own user: a user with access to the journal could take
+over the run, and only such a user may give orders to its nodes. The manager refuses any other file of that name, with one log entry. There is one
+request of a kind at a time.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class ManagerGoneError(RashpaError):
-    """Reports that no manager is left to answer."""
+    """Reports that there is no manager to answer."""
 
 
 class AnswerError(RashpaError, ValueError):
@@ -48,20 +49,20 @@ class AnswerError(RashpaError, ValueError):
 
 @dataclass(frozen=True)
 class RequestKind(Generic[_W, _A]):
-    """Describes a kind of request. `suffix`: of its files, in place of the journal's; the types of request and answer."""
+    """Describes a kind of request: the types of request and answer. `suffix`: the ending of its file's name, in place of the journal's."""
 
     suffix: str
     what: type[_W]
     answer: type[_A]
 
     def path(self, journal: Path) -> Path:
-        """Return the path of the request to the run that has this journal."""
+        """Return the path of the request file for the run that has this journal."""
         return journal.with_name(journal.name.removesuffix(SUFFIX) + self.suffix)
 
 
 @dataclass(frozen=True)
 class Wanted(Generic[_W]):
-    """Holds a request. `id`: of this request alone."""
+    """Holds a request. `id`: identifies this request."""
 
     id: str
     what: _W
@@ -69,7 +70,7 @@ class Wanted(Generic[_W]):
 
 @dataclass(frozen=True)
 class _Content:
-    """Holds the content of the file."""
+    """Holds the content of a request file."""
 
     id: str
     what: dict[str, Any]
@@ -84,10 +85,11 @@ _CONTENT = TypeAdapter(_Content)
 
 
 class RunRequest(Generic[_W, _A]):
-    """Makes a request and waits for its answer. `close` removes it."""
+    """Makes a request and waits for its answer. `close` removes the request."""
 
     def __init__(self, kind: RequestKind[_W, _A], journal: Path, what: _W) -> None:
-        """Put a request in place. Raise FileExistsError while an earlier request waits, OSError when nothing can be written there, or the run is another user's."""
+        """Write a request file. Raise FileExistsError while an earlier request waits; OSError when the file cannot be written, or when the run
+        belongs to another user."""
         self.path = kind.path(journal)
         _check_owner(journal)
         self._journal = journal
@@ -96,7 +98,7 @@ class RunRequest(Generic[_W, _A]):
         self._file = put_private(self.path, _Content(self._id, asdict(what)).text, new=True)
 
     def answer(self) -> _A | None:
-        """Return the manager's answer, None until there is one. Raise AnswerError when it cannot be understood."""
+        """Return the manager's answer, None until there is one. Raise AnswerError when it cannot be decoded."""
         try:
             found = _content_of(self.path)
         except (OSError, ValueError):  # gone, or half written
@@ -109,7 +111,8 @@ class RunRequest(Generic[_W, _A]):
             raise AnswerError(f"{self.path}: not an answer of this version of rashpa") from None
 
     def wait(self, patience_s: float) -> _A:
-        """Wait for the answer. Raise ManagerGoneError when the manager goes without one, TimeoutError, or AnswerError."""
+        """Wait for the answer and return it. Raise ManagerGoneError when the manager ends without an answer, TimeoutError after `patience_s` seconds,
+        or AnswerError."""
         ends = time.monotonic() + patience_s
         while True:
             alive = journal_lives(self._journal)
@@ -122,7 +125,7 @@ class RunRequest(Generic[_W, _A]):
             time.sleep(_LOOK_S)
 
     def close(self) -> None:
-        """Withdraw the request, answered or not."""
+        """Remove the request, whether answered or not."""
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(self._file), self.path.lstat()):
                 self.path.unlink()
@@ -130,7 +133,7 @@ class RunRequest(Generic[_W, _A]):
 
 
 class RequestDesk(Generic[_W, _A]):
-    """Takes requests of one kind, for the manager of the run."""
+    """Receives requests of one kind, for the manager of the run."""
 
     def __init__(self, kind: RequestKind[_W, _A], journal: Path) -> None:
         self._path = kind.path(journal)
@@ -138,7 +141,7 @@ class RequestDesk(Generic[_W, _A]):
         self._refused = ""
 
     def next(self) -> Wanted[_W] | None:
-        """Return the request without an answer, None when there is none. Refuse and remove a file that is no request. Never raise OSError."""
+        """Return a request that is not answered yet, None when there is none. Refuse and remove an invalid file. Never raise OSError."""
         try:
             found = _content_of(self._path)
             what = None if found.answer is not None else self._wants.validate_python(found.what)
@@ -153,7 +156,7 @@ class RequestDesk(Generic[_W, _A]):
         return None
 
     def answer(self, wanted: Wanted[_W], answer: _A) -> None:
-        """Write the answer for a waiting requester; without one, there is nothing to write. Never raise OSError."""
+        """Write the answer if the requester still waits. Never raise OSError."""
         with contextlib.suppress(OSError, ValueError), open_own(self._path) as own:
             found = _CONTENT.validate_json(own.read(_MOST_BYTES))
             file = self._open()
@@ -166,7 +169,7 @@ class RequestDesk(Generic[_W, _A]):
         self.forget()
 
     def forget(self) -> None:
-        """Remove a request without a waiting requester, as of an earlier run."""
+        """Remove a request without a waiting requester, such as one to an earlier run."""
         with contextlib.suppress(OSError):
             file = self._open()
             try:
@@ -176,7 +179,7 @@ class RequestDesk(Generic[_W, _A]):
                 os.close(file)
 
     def close(self) -> None:
-        """Take no more requests: remove one without an answer."""
+        """Accept no more requests: remove a request without an answer."""
         if self.next() is not None:
             self._remove()
         else:
@@ -200,7 +203,7 @@ class RequestDesk(Generic[_W, _A]):
 async def attended(
     desk: RequestDesk[_W, _A] | None, attend: Callable[[RequestDesk[_W, _A]], Coroutine[Any, Any, None]]
 ) -> AsyncIterator[None]:
-    """Let `attend` take requests for the time of the context, where there is a desk; a request of an earlier run does not count."""
+    """Run `attend` with the desk during the context, if there is a desk. A request to an earlier run is removed first."""
     if desk is None:
         yield
         return
@@ -218,8 +221,8 @@ async def attended(
 def asked(
     kind: RequestKind[_W, _A], journal: Path, what: _W, patience_s: float, fault: Callable[[str], Exception], gone: str
 ) -> _A:
-    """Ask the manager of a run, behind earlier requests, and return its answer. `gone`: the advice for a run without a manager. Raise `fault` of the reason
-    when there is no answer within `patience_s` seconds, no such run, or nobody to answer."""
+    """Ask the manager of a run, after earlier requests, and return its answer. `gone`: the advice for a run without a manager. Raise the exception
+    that `fault` makes of the reason when there is no such run, no manager, or no answer within `patience_s` seconds."""
     ends = time.monotonic() + patience_s
     request = _placed(kind, journal, what, ends, fault, gone)
     try:
@@ -237,7 +240,7 @@ def asked(
 def _placed(
     kind: RequestKind[_W, _A], journal: Path, what: _W, ends: float, fault: Callable[[str], Exception], gone: str
 ) -> RunRequest[_W, _A]:
-    """Put a request in place; there is one at a time, and others wait until `ends`."""
+    """Write a request file. There is one request at a time; while another one exists, wait until the time `ends`."""
     while True:
         try:
             return RunRequest(kind, journal, what)
@@ -260,19 +263,19 @@ def _without_manager(journal: Path, fault: Callable[[str], Exception], gone: str
 
 
 def wanted_before(kind: RequestKind[_W, _A], journal: Path) -> _W | None:
-    """Return the earlier request of another requester that waits for its answer; None when it cannot be read."""
+    """Return the request of another requester that waits for its answer, None when there is none or it cannot be read."""
     with contextlib.suppress(OSError, ValueError):
         return TypeAdapter(kind.what).validate_python(_content_of(kind.path(journal)).what)
     return None
 
 
 def _content_of(path: Path) -> _Content:
-    """Read the file. Raise OSError when there is none, or it is not this user's; ValueError when it is no request."""
+    """Read a request file. Raise OSError when there is none, or when it belongs to another user; ValueError when it is no request."""
     return _CONTENT.validate_json(read_own(path, _MOST_BYTES))
 
 
 def _check_owner(journal: Path) -> None:
-    """Raise PermissionError for a user whose request would never be answered."""
+    """Raise PermissionError for a user whose request the manager would never answer."""
     with contextlib.suppress(FileNotFoundError):
         owner, own = journal.stat().st_uid, os.geteuid()
         if owner != own:

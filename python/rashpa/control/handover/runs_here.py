@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that go on at this machine, and clients of their nodes, from the journals that managers hold open."""
+"""Finds the runs on this machine, and makes clients of their nodes, from the journals that managers hold open."""
 
 import os
 from pathlib import Path
@@ -14,13 +14,13 @@ _PROCESSES = Path("/proc")
 
 
 def journals_here() -> list[Path]:
-    """Return the journals of runs whose managers live at this machine, as far as this user may see their processes."""
+    """Return the journals of runs with living managers on this machine, as far as this user may inspect their processes."""
     found = {path for process in _PROCESSES.glob("[0-9]*") for path in _journals_of(process)}
     return sorted(path for path in found if path.is_file() and journal_lives(path))
 
 
 def _journals_of(process: Path) -> set[Path]:
-    """Return the journals that a process holds open; none of a process that is gone, or another user's."""
+    """Return the journals that a process holds open; empty for a process that has ended or belongs to another user."""
     found = set()
     try:
         for number in os.listdir(process / "fd"):  # noqa: PTH208 (names, of which most are no links to files)
@@ -42,7 +42,7 @@ def clients_at(journal: Path, token: str, authority: str) -> list[NodeClient]:
 
 
 def clients_of(record: Record, plan: Plan, token: str, authority: str) -> dict[str, NodeClient]:
-    """Return clients of the nodes of a run by their names. `token`, `authority`: for nodes that the run has not started itself."""
+    """Return clients of the nodes of a run, by name. `token`, `authority`: for nodes that the run has not started itself."""
     trusted = RunCertificate(record.certificate).context() if record.certificate else None
     planned = {node.name: node for node in plan.nodes}
     found = {}
@@ -59,7 +59,7 @@ def clients_of(record: Record, plan: Plan, token: str, authority: str) -> dict[s
 
 
 def going_on(plan: Plan, journal: Path) -> bool:
-    """Return True when the run of a plan goes on at this machine: its journal has a manager, and can be read."""
+    """Return True when the run of the plan goes on at this machine: its journal is readable and has a living manager."""
     if not journal_lives(journal):
         return False
     try:

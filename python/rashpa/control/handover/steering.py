@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to pause a run, to resume it, or to end it at once, from outside its manager (`rashpa pause`, the dashboard). They lie beside the run's journal
-(`run_request`), as those that end it in order do (`stop_request`).
+"""Handles requests to pause a run, to resume it, or to end it at once, from outside its manager (`rashpa pause`, the dashboard). They are files
+beside the run's journal (`run_request`), like requests to end it in order (`stop_request`).
 
-A pause is at a frame at which every buffer has whole stacks: the rest of a stack would be given up when its deadline has passed.
+A pause begins at a frame at which every buffer has whole stacks; images of an incomplete stack would be given up at its deadline.
 """
 
 import asyncio
@@ -31,12 +31,12 @@ _LONGEST_WAIT_S = 10.0  # for the frame of a pause; where whole stacks take long
 
 
 class SteerError(RashpaError, ValueError):
-    """Reports that the run does not obey; says why, and what to try."""
+    """Reports that the run refuses the request; the text gives reason and remedy."""
 
 
 @dataclass(frozen=True)
 class Steer:
-    """Holds a request. `by`: the requester, for people."""
+    """Holds a request. `by`: the user who asks, for people."""
 
     way: Way
     by: str
@@ -44,7 +44,7 @@ class Steer:
 
 @dataclass(frozen=True)
 class SteerAnswer:
-    """Holds the action, or the reason of a refusal."""
+    """Holds the action of the manager, or the reason of a refusal."""
 
     done: str = ""
     refused: str = ""
@@ -54,7 +54,7 @@ STEER = RequestKind("_steer.json", Steer, SteerAnswer)
 
 
 def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
-    """Ask the manager of a run, behind earlier requests, and return its action. Raise SteerError when it refuses."""
+    """Ask the manager of a run for an action, after earlier requests, and return its description. Raise SteerError when it refuses."""
     answer = asked(STEER, journal, Steer(way, by), patience_s, SteerError, "`rashpa stop` ends it in order")
     if answer.refused:
         raise SteerError(f"{journal}: {answer.refused}")
@@ -62,12 +62,13 @@ def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
 
 
 def stacks_end_every(plan: Plan) -> int:
-    """Return the period, in frames, at which stacks of all buffers end together."""
+    """Return the period, in frames, at which the stacks of all buffers end together."""
     return math.lcm(*(buffer.section.stack * buffer.section.every for buffer in plan.buffers))
 
 
 class Steering:
-    """Obeys requests, for the manager of one run; `last`: the last status of nodes; `alive`: the nodes that take part still; `interrupt`: ends the run at once."""
+    """Carries out requests for the manager of one run. `last`: the last status of nodes; `alive`: returns the nodes that still take part;
+    `interrupt`: ends the run at once."""
 
     def __init__(self, fleet: Fleet, journal: Journal | None, interrupt: Callable[[], None]) -> None:
         self._plan = fleet.plan
@@ -77,11 +78,11 @@ class Steering:
         self._wanted: Wanted[Steer] | None = None
 
     def attended(self) -> AbstractAsyncContextManager[None]:
-        """Take requests for the time of the context; a request of an earlier run does not count."""
+        """Receive requests during the context. A request to an earlier run is ignored."""
         return attended(self._desk, self._attend)
 
     async def look(self) -> None:
-        """Obey a request, after each look at the nodes while the emulators play. Raise no refusal of a node."""
+        """Carry out a request. Call it after each status of the nodes while the emulators play. It raises no refusal of a node."""
         wanted, self._wanted = self._wanted, None
         if wanted is None or self._desk is None:
             return
@@ -157,11 +158,11 @@ class Steering:
         return "the run goes on"
 
     def _ahead(self) -> int:
-        """Return the number of frames that begin before an order has come to all."""
+        """Return the number of frames that may begin before an order has reached all nodes."""
         return int(_ORDER_S * self._plan.file.detector.rate_hz)
 
     def _stack_end(self, frame: int) -> int:
-        """Return the first frame from `frame` on at which whole stacks end; 0, at once, where that takes long."""
+        """Return the first frame from `frame` on at which whole stacks end; 0, for at once, when that takes too long."""
         every = stacks_end_every(self._plan)
         rate_hz = self._plan.file.detector.rate_hz
         if rate_hz > 0 and every > _LONGEST_WAIT_S * rate_hz:

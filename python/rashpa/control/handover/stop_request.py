@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request to end a run in order, from outside its manager (`rashpa stop`): a file beside the run's journal (`run_request`).
+"""Sends a request to end a run in order, from outside its manager (`rashpa stop`): a file beside the run's journal (`run_request`).
 
-The manager looks for it while it waits for the emulators, and answers when the run is over.
+The manager checks for it while it waits for the emulators, and answers when the run is over.
 """
 
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from rashpa.data.base.rashpa_error import RashpaError
 
 
 class StopError(RashpaError, ValueError):
-    """Reports that the run cannot be asked; says why, and what to try."""
+    """Reports that the run cannot be asked to stop; the text gives reason and remedy."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Holds a request. `by`: the requester, for people."""
+    """Holds a request. `by`: the user who asks, for people."""
 
     by: str
 
 
 @dataclass(frozen=True)
 class StopAnswer:
-    """Holds the result of the run. `refused`: why it goes on; `planned`: its frames by the run file, 0 where unknown."""
+    """Holds the result of the run. `refused`: the reason why it goes on; `planned`: its number of frames in the run file, 0 when unknown."""
 
     refused: str = ""
     frames: int = 0
@@ -49,15 +49,15 @@ STOP = RequestKind("_stop.json", Stop, StopAnswer)
 
 
 def request_path(journal: Path) -> Path:
-    """Return the path of the request to the run that has this journal."""
+    """Return the path of the request file for the run that has this journal."""
     return STOP.path(journal)
 
 
 class StopRequest:
-    """Makes a request and waits for its answer. `close` removes it."""
+    """Makes a request and waits for its answer. `close` removes the request."""
 
     def __init__(self, journal: Path, by: str) -> None:
-        """Put a request in place. Raise StopError while an earlier request waits, or when nothing can be written there."""
+        """Write a request file. Raise StopError while an earlier request waits, or when the file cannot be written."""
         self.path = request_path(journal)
         self._journal = journal
         try:
@@ -77,7 +77,7 @@ class StopRequest:
             raise StopError(f"{error}; see the run's report") from None
 
     def wait(self, timeout_s: float) -> StopAnswer:
-        """Wait for the end of the run. Raise StopError when the manager dies before, or takes too long."""
+        """Wait for the end of the run and return its result. Raise StopError when the manager dies before, or when it takes longer than `timeout_s`."""
         try:
             return self._request.wait(timeout_s)
         except AnswerError as error:
@@ -93,23 +93,23 @@ class StopRequest:
 
 
 class StopRequests:
-    """Takes requests, for the manager of a run."""
+    """Receives requests, for the manager of a run."""
 
     def __init__(self, journal: Path) -> None:
         self._desk = RequestDesk(STOP, journal)
 
     def asked(self) -> str:
-        """Return the requester, empty without one."""
+        """Return the user who asks, empty without a request."""
         wanted = self._desk.next()
         return wanted.what.by if wanted is not None else ""
 
     def answer(self, answer: StopAnswer) -> None:
-        """Write the answer for a waiting requester; without one, there is nothing to write. Never raise OSError."""
+        """Write the answer if the requester still waits. Never raise OSError."""
         if (wanted := self._desk.next()) is not None:
             self._desk.answer(wanted, answer)
         else:
             self._desk.forget()
 
     def forget(self) -> None:
-        """Remove a request without a waiting requester, as of an earlier run."""
+        """Remove a request without a waiting requester, such as one to an earlier run."""
         self._desk.forget()

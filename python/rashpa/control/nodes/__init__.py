@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts nodes, reaches them, and asks for their state."""
+"""Starts nodes, connects to them, and reads their state."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP to one node; closing it waits for requests in flight."""
+"""Sends HTTP requests to one node; closing the client waits for requests in flight."""
 
 import asyncio
 from typing import Any
@@ -10,8 +10,8 @@ _CLOSE_S = 1.0  # the time for answers to requests in flight
 
 
 class FinishingClient(httpx.AsyncClient):
-    """Lets requests end before its connections are closed. When httpx itself is closed, it forgets a connection that is just being made, and leaves its
-    socket open. `to`: the node, for messages."""
+    """Waits for its requests before it closes their connections. httpx itself, when closed, forgets a connection that is being made, and leaves its
+    socket open. `to`: the node's name for messages."""
 
     def __init__(self, to: str, **options: Any) -> None:
         super().__init__(**options)

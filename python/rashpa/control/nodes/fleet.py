@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of one run as its manager knows them: their clients, the last status of each, and the nodes that the run goes on without."""
+"""Keeps the nodes of one run for its manager: their clients, the last status of each, and the nodes that the run continues without."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -16,8 +16,7 @@ from rashpa.control.telegrams.telegram import Capabilities, Status
 
 @dataclass(frozen=True)
 class LostMember:
-    """Describes a receiver that the run went on without. `after_s`: seconds of the run; `done`: images that its credits had confirmed as stored or decided by
-    then."""
+    """Describes a receiver that the run continued without. `after_s`: seconds of the run; `done`: images that its credits had confirmed by then."""
 
     reason: str
     after_s: float
@@ -25,9 +24,9 @@ class LostMember:
 
 
 class Fleet:
-    """Holds nodes by the names of the plan. `plan`: as it is now, since receivers may join; `clients`: of the nodes; `holder`: the owner's name for the nodes
-    of this run. `last`: the last status of each; `heard`: its time, by the monotonic clock. `busy`: by buffer, the step that does not come to its end.
-    `claimed`: nodes that may be this run's. `lost`: members of groups that the run goes on without."""
+    """Holds the nodes by the names of the plan. `plan`: the present plan, since receivers may join; `clients`: the nodes' clients; `holder`: the name
+    of this run as owner. `last`: the last status of each node; `heard`: its monotonic time. `busy`: by buffer, a step that hangs. `claimed`: nodes
+    that may belong to this run. `lost`: members of groups that the run continues without."""
 
     def __init__(self, plan: Plan, clients: dict[str, NodeClient], holder: str = "") -> None:
         self.plan = plan
@@ -56,11 +55,11 @@ class Fleet:
         return next(node.label for node in self.plan.nodes if node.name == name)
 
     def name_of(self, error: NodeError) -> str:
-        """Return the node that an error is about, empty where it is about none."""
+        """Return the node that an error is about, empty when there is none."""
         return next((node.name for node in self.plan.nodes if node.label == error.node), "")
 
     def status(self, name: str) -> Status:
-        """Return the last status of a node; the state UNHEARD before the first one."""
+        """Return the last status of a node, one with the state UNHEARD before the first."""
         return status_of(self.last, name)
 
     def heard_of(self, names: Iterable[str]) -> dict[str, Status]:
@@ -68,7 +67,7 @@ class Fleet:
         return {name: self.last[name] for name in names if name in self.last}
 
     def keep(self, name: str, status: Status) -> None:
-        """Keep the status that a node has just sent."""
+        """Store the status that a node has just sent."""
         self.last[name], self.heard[name] = status, time.monotonic()
         for buffer in status.destination.buffers if status.destination else ():
             if buffer.busy:
@@ -77,11 +76,12 @@ class Fleet:
                 self.busy.pop(buffer.name, None)
 
     async def look_at(self, name: str) -> None:
-        """Ask a node for its status, and keep it. Raise NodeError when it does not answer."""
+        """Ask a node for its status, and store it. Raise NodeError when it does not answer."""
         self.keep(name, await self.clients[name].status())
 
     async def ask_abilities(self) -> dict[str, Capabilities]:
-        """Return the capabilities of all nodes, by name; they look for the units that the plan names. Raise NodeError when a node does not answer."""
+        """Return the capabilities of all nodes, by name. The nodes only examine units that the plan names. Raise NodeError when a node does not
+        answer."""
 
         async def ask(name: str) -> Capabilities:
             return await self.clients[name].capabilities(self.plan.units_of(name))
@@ -89,22 +89,22 @@ class Fleet:
         return dict(zip(self.clients, await gather_limited(ask, self.clients), strict=True))
 
     async def order_each(self, orders: Mapping[str, telegram.Telegram]) -> None:
-        """Give each node its order, all at the same time. Raise NodeError after all have answered."""
+        """Send each node its order, all at the same time. Raise NodeError after all have answered."""
         await gather_all(self.clients[name].order(order) for name, order in orders.items())
 
     async def order_all(self, names: Iterable[str], order: telegram.Telegram) -> None:
-        """Give all these nodes one order. Raise NodeError after all have answered."""
+        """Send one order to all these nodes. Raise NodeError after all have answered."""
         await self.order_each(dict.fromkeys(names, order))
 
     async def order_unless_finished(self, names: Iterable[str], order: telegram.Telegram) -> list[Status]:
-        """Give these nodes an order, and keep their answers. A node that has finished needs no order. Raise NodeError after all have answered."""
+        """Send an order to these nodes and store their answers. Nodes that have finished get no order. Raise NodeError after all have answered."""
         names = list(names)
         said = await gather_all(self.clients[name].order_unless_finished(order) for name in names)
         self.last.update(zip(names, said, strict=True))
         return said
 
     def take_in(self, plan: Plan, node: PlannedNode, client: NodeClient, status: Status) -> None:
-        """Have one more node, by a plan that knows it. `status`: its last one."""
+        """Add a node, and replace the plan by one that contains it. `status`: the node's last status."""
         self.plan = plan
         self.clients[node.name] = client
         self.claimed.add(node.name)

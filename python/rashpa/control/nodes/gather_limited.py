@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls to several nodes at the same time: all at once, or a limited number at once where they are many.
+"""Awaits calls to several nodes, all at the same time or, for many nodes, a limited number at a time.
 
-Every begun call is awaited, also when another fails: no order is left half done, and no question goes on after its caller has given up.
+Every call that has begun is awaited, also when another call fails. So no order is left half done, and no request continues after its caller has given
+up.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ async def gather_all(calls: Iterable[Awaitable[_T]]) -> list[_T]:
 
 
 async def gather_limited(ask: Callable[[_A], Awaitable[_T]], whom: Iterable[_A]) -> list[_T]:
-    """Return the answers, in order, with a limited number of calls at once. After an error begin no further call, and raise the first error."""
+    """Return the answers in order, with a limited number of calls at a time. After an error, begin no further call, and raise the first error."""
     room = asyncio.Semaphore(_AT_ONCE)
     errors: list[Exception] = []
 

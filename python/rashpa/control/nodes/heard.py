@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last status of each node. A node without any is in a state of its own: it may be lost before it sends one."""
+"""Returns the last status of each node. A node may be lost before it sends a status; it then has a special state."""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the deadlines of receivers while their sources get the order to pause or to end, one after the other: no image is late in that time."""
+"""Suspends the deadlines of receivers while their sources, one after the other, get the order to pause or to end, so that no image is late in that
+time."""
 
 import contextlib
 from collections.abc import AsyncIterator, Collection
@@ -11,7 +12,8 @@ from rashpa.control.telegrams import telegram
 
 @contextlib.asynccontextmanager
 async def deadlines_held(receivers: Collection[NodeClient]) -> AsyncIterator[None]:
-    """Hold the deadlines of images for the time of the context: a source that pauses first has not sent images that another has. Raise no refusal of a receiver."""
+    """Suspend the deadlines of images during the context, because a source that pauses first has not sent images that others have. It raises no
+    refusal of a receiver."""
     await hold_deadlines(receivers, held=True)
     try:
         yield
@@ -20,7 +22,7 @@ async def deadlines_held(receivers: Collection[NodeClient]) -> AsyncIterator[Non
 
 
 async def hold_deadlines(receivers: Collection[NodeClient], *, held: bool) -> None:
-    """Tell all receivers at once. The observer of the receivers reports one that does not obey."""
+    """Send the order to all receivers at once. It ignores receivers that fail, because the observer of the receivers reports them."""
     await gather_all(_tell(receiver, telegram.HoldDeadlines(held=held)) for receiver in receivers)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the nodes of a run that have no URL: as processes of this machine, or by an engine that has machines of its own."""
+"""Starts the nodes of a run that have no URL: as processes of this machine, or with a job scheduler on other machines."""
 
 import os
 import shlex
@@ -20,18 +20,18 @@ _SCRIPT = 'exec "$@" --host "${SLURMD_NODENAME:-$(hostname)}"'  # where the step
 
 
 class LauncherError(RashpaError, RuntimeError):
-    """Reports that the engine cannot be used; says why, and what to try."""
+    """Reports that a launcher cannot be used; the text gives reason and remedy."""
 
 
 @dataclass(frozen=True)
 class RunCertificate:
-    """Holds the certificate of the nodes of one run, and of nothing else: a process with the key is one of them. PEM."""
+    """Holds the certificate of the nodes of one run, in PEM, and of nothing else: a process with its key is one of these nodes."""
 
     certificate: str
     key: str = ""
 
     def context(self) -> ssl.SSLContext:
-        """Return the TLS context of a client. It trusts the certificate itself; the name in it means nothing."""
+        """Return the TLS context of a client. It trusts this certificate only, and ignores the name in it."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.load_verify_locations(cadata=self.certificate)
@@ -39,26 +39,26 @@ class RunCertificate:
 
 
 class Launcher(Protocol):
-    """Declares how nodes are started."""
+    """Declares the interface that starts nodes."""
 
     @property
     def ready_s(self) -> float:
-        """Return how long a node may take to announce its address, in seconds."""
+        """Return the longest time, in seconds, that a node may take to announce its address."""
         ...
 
     @property
     def certificate(self) -> RunCertificate | None:
-        """Return the certificate of nodes that may be on other machines."""
+        """Return the certificate of nodes that may run on other machines, None without such nodes."""
         ...
 
     def command(self, node: PlannedNode) -> tuple[str, ...]:
-        """Return the command that starts the node. The process has the node's standard streams, and lasts as long as the node."""
+        """Return the command that starts the node. Its process has the node's standard streams, and ends with the node."""
         ...
 
 
 @dataclass(frozen=True)
 class LocalLauncher:
-    """Starts processes of this machine. `words`: the command of a node by role and label."""
+    """Starts processes of this machine. `words`: returns the command of a node from its role and label."""
 
     words: Callable[[str, str], tuple[str, ...]] = local_command
     ready_s: float = READY_S
@@ -72,8 +72,8 @@ LOCAL = LocalLauncher()
 
 
 class SlurmLauncher:
-    """Starts job steps, each by `srun`: in the allocation of the run, or each in one of its own. `options`: words for all of them; each node adds its own,
-    `launch`. Nodes find the run's files, and this installation, at the manager's paths."""
+    """Starts each node as a job step with `srun`, in the run's allocation or in an allocation of its own. `options`: options for all steps; each node
+    adds its own from the key `launch`. Nodes must find the run's files and this installation at the manager's paths."""
 
     def __init__(self, options: Sequence[str] = (), ready_s: float = 300.0) -> None:
         if shutil.which("srun") is None:
@@ -101,7 +101,7 @@ class SlurmLauncher:
 
 @dataclass(frozen=True)
 class AdoptedLauncher:
-    """Stands for nodes that are started already."""
+    """Represents nodes that are already started; it starts none."""
 
     certificate: RunCertificate | None
     ready_s: float = READY_S
@@ -113,7 +113,8 @@ class AdoptedLauncher:
 def launcher_of(
     name: str, options: str, ready_s: float, local: Callable[[str, str], tuple[str, ...]] = local_command
 ) -> Launcher:
-    """Return the launcher of that name. `options`: as in a shell; `local`: the command of a process of this machine. Raise LauncherError."""
+    """Return the launcher of that name. `options`: a text as for a shell; `local`: returns the command of a process of this machine. Raise
+    LauncherError."""
     try:
         words = shlex.split(options)
     except ValueError as error:
@@ -126,7 +127,7 @@ def launcher_of(
 
 
 def run_certificate() -> RunCertificate:
-    """Make a certificate for a month, the longest time that books are kept. Raise LauncherError."""
+    """Make a certificate that is valid for a month, the longest time for which books are kept. Raise LauncherError."""
     subject = ("-subj", "/CN=a node of one run of rashpa", "-days", "31")
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
     with tempfile.TemporaryDirectory(prefix="rashpa-") as folder:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""httpx without its own command, which imports Click, Pygments and a part of Rich: a fifth of a run's imports before its nodes start."""
+"""Imports httpx without its command-line tool, which would import Click, Pygments and a part of Rich: a fifth of a run's imports before its nodes
+start."""
 
 import sys
 from typing import Any

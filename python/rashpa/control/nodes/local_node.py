@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that the manager starts for one run, as a process of its own on this machine."""
+"""Runs a node that the manager starts for one run, as a separate process on this machine."""
 
 import asyncio
 import collections
@@ -29,7 +29,7 @@ def local_command(role: str, name: str) -> tuple[str, ...]:
 
 
 class LocalNode:
-    """Owns the process of one node. The process watches its stdin, so it ends when the manager ends, in any way."""
+    """Owns the process of one node. The process notices the end of the manager in any case, because its stdin then closes."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class LocalNode:
 
     @classmethod
     async def start(cls, name: str, command: Sequence[str], grant: Grant, ready_s: float = READY_S) -> "LocalNode":
-        """Start the process and wait until it takes telegrams. Raise NodeError with its last words when it does not."""
+        """Start the process and wait until it can take telegrams. Raise NodeError with its last output when it does not start."""
         pipe = asyncio.subprocess.PIPE
         # its own session: Ctrl-C goes to the manager alone, which then ends the node in order
         try:
@@ -67,7 +67,7 @@ class LocalNode:
         return node
 
     async def _begin(self, grant: Grant, ready_s: float) -> None:
-        """Hand the grant over and wait until the node announces its address."""
+        """Send the grant and wait until the node announces its address."""
         try:
             async with within(ready_s):
                 with contextlib.suppress(ConnectionError):  # it has ended already; its last words say why
@@ -102,7 +102,7 @@ class LocalNode:
         return self._process.pid
 
     async def ended(self, within_s: float = 0.5) -> str:
-        """Return how the process ended, empty while it lives."""
+        """Return how the process ended, empty while it runs."""
         with contextlib.suppress(TimeoutError):
             async with within(within_s):
                 await self._gone()
@@ -113,7 +113,7 @@ class LocalNode:
         return f"{self.name} (process {self.pid}) {how}{self.last_words()}"
 
     def last_words(self) -> str:
-        """Return the end of the node's output, to stand behind a message."""
+        """Return the last output of the node, to append to a message."""
         return f"; it said: {' | '.join(self._said)}" if self._said else ""
 
     def kill(self) -> None:
@@ -122,12 +122,12 @@ class LocalNode:
             os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
 
     async def _gone(self) -> None:
-        """Wait for the process itself; asyncio also waits for its children, which hold its pipes."""
+        """Wait for the process itself; asyncio would also wait for its children, which hold its pipes."""
         while self._process.returncode is None:  # noqa: ASYNC110 (asyncio has no event for it)
             await asyncio.sleep(_LOOK_S)
 
     async def close(self) -> None:
-        """Let the process end by itself, then end it and its children; it takes a bounded time."""
+        """Let the process end, then kill it and its children; takes a bounded time."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         for end in (self._process.terminate, self._process.kill):
@@ -153,7 +153,7 @@ class LocalNode:
         await asyncio.gather(self._hear(self._process.stdout), self._hear(self._process.stderr))
 
     async def _hear(self, stream: asyncio.StreamReader | None) -> None:
-        """Read the output of the process as long as it lasts, in lines of any length: a full pipe would block the process."""
+        """Read the output of the process until it ends, in lines of any length: a full pipe would block the process."""
         rest = b""
         while stream is not None and (said := await stream.read(_PIECE)):
             *lines, rest = (rest + said).split(b"\n")
@@ -170,7 +170,7 @@ class LocalNode:
 
 
 def _announced(line: bytes) -> str:
-    """Return the URL in a node's announcement. Other lines, which a wrapper of the node may print first, give an empty text."""
+    """Return the URL in a node's announcement, empty for other lines, which a wrapper of the node may print first."""
     if not line.startswith(b"{"):
         return ""
     with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):

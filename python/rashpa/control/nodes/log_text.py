@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries of a node's log as lines for people."""
+"""Formats entries of a node's log as lines for people."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ _LONGEST = 2000  # characters of a line
 
 
 def lines_of(entries: Iterable[Any]) -> list[str]:
-    """Return lines for a node's answer, which may be anything."""
+    """Return lines for the entries in a node's answer, which is not trusted."""
     return [_line_of(entry) for entry in entries if isinstance(entry, dict)]
 
 

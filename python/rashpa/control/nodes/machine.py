@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts about this machine that go beside every measured figure, and the document that every benchmark writes. Imports nothing of rashpa."""
+"""Collects the facts of this machine that are stored with every measured figure, and makes the document of every benchmark. It imports nothing of
+rashpa."""
 
 import json
 import os
@@ -30,24 +31,24 @@ _FLAGS = (
 
 
 def measured(name: str, rows: Iterable[Mapping[str, Any]], **facts: object) -> dict[str, Any]:
-    """Return the document of a benchmark: name, command, machine, facts of all rows, rows. A row has `what`, `value` and `unit`, and may have more."""
+    """Return the document of a benchmark: name, command, machine, common facts, rows. A row has `what`, `value` and `unit`, and may have more keys."""
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
     return {"name": name, "command": command, "machine": machine_facts(), **facts, "rows": [dict(row) for row in rows]}
 
 
 def write_measured(path: Path, document: Mapping[str, Any]) -> None:
-    """Write the document as it is stored in bench/results."""
+    """Write the document in the form of bench/results."""
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def machine_facts() -> dict[str, Any]:
-    """Return processor, memory, system and software, as JSON, without unknown facts."""
+    """Return processor, memory, system and software in a form for JSON; unknown facts are left out."""
     software = {"python": platform.python_version(), "compiler": _compiler(), "commit": _commit()}
     return hardware_facts() | {name: value for name, value in software.items() if value is not None}
 
 
 def hardware_facts() -> dict[str, Any]:
-    """Return the same without Python, compiler and commit, which take programs to find out."""
+    """Return the same facts without Python, compiler and commit, which need other programs to find out."""
     cpuinfo = _read("/proc/cpuinfo")
     model = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
@@ -78,7 +79,7 @@ def _read(path: str) -> str:
 
 
 def _gpus() -> list[dict[str, str]]:
-    """Return name, driver, memory and largest clocks of each, as nvidia-smi gives them."""
+    """Return name, driver, memory and highest clocks of each GPU, as nvidia-smi reports them."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return []
@@ -94,7 +95,7 @@ def _gpus() -> list[dict[str, str]]:
 
 
 def _compiler() -> str | None:
-    """Return the compiler of the build folder, else the machine's own."""
+    """Return the compiler of the build folder, otherwise the machine's own, None without any."""
     for cache in sorted(_source_root().glob("build/release/CMakeFiles/*/CMakeCXXCompiler.cmake")):
         text = cache.read_text(encoding="utf-8", errors="replace")
         found = [re.search(rf'set\(CMAKE_CXX_COMPILER_{name} "([^"]+)"', text) for name in ("ID", "VERSION")]
@@ -104,7 +105,7 @@ def _compiler() -> str | None:
 
 
 def _commit() -> str | None:
-    """Return the commit of the source tree this runs from, with `+` when files differ from it; None when installed without a tree."""
+    """Return the commit of the source tree that this program runs from, with `+` when files differ from it; None when installed without a tree."""
     root = _source_root()
     if not (root / ".git").exists():
         return None

@@ -7,6 +7,6 @@ from rashpa.data.base.packaged import SOURCE_ROOT
 
 
 def native_program(name: str) -> Path | None:
-    """Return the program in the build folder of the tree that this runs from; a wheel has none."""
+    """Return the path of a program in the build folder of the source tree, None for an installed wheel, which has no build folder."""
     build = SOURCE_ROOT / "build" / "release"
     return next((path for path in sorted(build.glob(f"**/{name}")) if path.is_file()), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manager's end of the control link to one node."""
+"""Connects the manager to one node: sends requests over the control link."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ _T = TypeVar("_T", bound=Telegram)
 
 
 class NodeError(RashpaError, RuntimeError):
-    """Reports a node that does not answer, or refuses. `lost`: it did not answer at all."""
+    """Reports a node that does not answer, or that refuses. `lost`: True when it did not answer at all."""
 
     def __init__(self, node: str, text: str, code: str = "internal", lost: bool = False) -> None:
         super().__init__(text)
@@ -55,13 +55,13 @@ class NodeError(RashpaError, RuntimeError):
 
 
 def run_id_of(owner: str) -> str:
-    """Return the identifier that all files of a run have in common. It is made from the secret by which the run owns its nodes, which a manager that takes over
-    has, too."""
+    """Return the identifier that all files of a run share. It is derived from the secret by which the run owns its nodes; a manager that takes over
+    the run has this secret, too."""
     return hashlib.sha256(owner.encode()).hexdigest()[:32] if owner else ""
 
 
 class NodeClient:
-    """Sends telegrams to one node and hands back the answers. Every call ends within the deadline of its order."""
+    """Sends telegrams to one node and returns the answers. Every call ends within the deadline of its order."""
 
     def __init__(
         self,
@@ -100,11 +100,12 @@ class NodeClient:
         )
 
     async def close(self) -> None:
-        """Close the client; requests in flight get a second to be answered."""
+        """Close the client after at most a second for requests in flight."""
         await self._http.aclose()
 
     async def capabilities(self, units: Sequence[str] = ()) -> Capabilities:
-        """Ask for the capabilities. The node looks for `units` alone, for all of its units without them or when one of them cannot be used."""
+        """Return the capabilities of the node. It examines only `units`; without them, or when one of them cannot be used, it examines all of its
+        units."""
         can = await self._ask(telegram.GetCapabilities(units=tuple(units)), Capabilities)
         if can.role == "receiver" and {unit.name for unit in can.units if unit.usable} < set(units):
             can = await self._ask(telegram.GetCapabilities(), Capabilities)
@@ -117,11 +118,11 @@ class NodeClient:
         return await self._ask(order, Configured)
 
     async def order(self, order: Telegram) -> Status:
-        """Send an order: Claim, Arm, Start, Pause, Resume, Stop, Abort, Reset, GetStatus. Return the status of the node."""
+        """Send an order: Claim, Arm, Start, Pause, Resume, Stop, Abort, Reset, GetStatus. Return the status of the node. Raise NodeError."""
         return await self._ask(order, Status)
 
     async def order_unless_finished(self, order: Telegram) -> Status:
-        """Send an order as `order` does. A node that has finished needs none: return its status."""
+        """Send an order as `order` does, and return the status. A node that has finished needs no order; return its status."""
         try:
             return await self.order(order)
         except NodeError as error:
@@ -136,7 +137,7 @@ class NodeClient:
         return await self.order(telegram.GetStatus())
 
     async def table(self, name: str, *, buffer: str = "", dtp: int | None = None) -> bytes:
-        """Return one byte per image: completeness and decisions of a buffer, fates of a DTP."""
+        """Return a table with one byte for each image: completeness or decisions of a buffer, or fates of a DTP."""
         query = {"table": name, **({"buffer": buffer} if buffer else {"dtp": str(dtp)})}
         try:
             answer = await self._get("/books", query, _BOOKS_S)
@@ -147,7 +148,7 @@ class NodeClient:
         return answer.content
 
     async def view(self, query: Mapping[str, str]) -> bytes | None:
-        """Return a part of an image as numbers (`rashpa.data.figures.view_bytes`); None when there is no image other than the known one, or none yet."""
+        """Return a part of an image as numbers (`rashpa.data.figures.view_bytes`); None when there is no image, or none besides the known one."""
         try:
             answer = await self._get("/view", query)
         except httpx.HTTPError as error:
@@ -171,7 +172,7 @@ class NodeClient:
         return await self._list_of("log", last)
 
     async def audit(self, last: int) -> list[dict[str, Any]]:
-        """Return the newest orders to the node, and requests that it refused, the oldest first."""
+        """Return the newest orders to the node, and the requests that it refused, the oldest first."""
         return await self._list_of("audit", last)
 
     async def load(self) -> Load:
@@ -235,14 +236,14 @@ class NodeClient:
         return reply
 
     async def raw(self, body: bytes) -> bytes:
-        """Send bytes that need be no telegram, and return those of the answer. Raise NodeError when none comes."""
+        """Send bytes, which need not be a telegram, and return the bytes of the answer. Raise NodeError when none comes."""
         try:
             return (await self._post(body, _SILENCE_S, 1)).content
         except httpx.HTTPError as error:
             raise self._lost(error, "telegram") from None
 
     async def _post(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
-        """Send the body. All attempts together take twice the deadline at most: an answer of a byte now and then would never end."""
+        """Send the body. All attempts together take at most twice the deadline, since an answer of a few bytes now and then would never end."""
         try:
             async with within(2.0 * deadline_s):
                 return await self._attempt(body, deadline_s, attempts)
@@ -250,7 +251,7 @@ class NodeClient:
             raise httpx.ReadTimeout(f"no whole answer within {2.0 * deadline_s:g} s") from None
 
     async def _get(self, path: str, query: Mapping[str, str], patience_s: float = _QUESTION_S) -> httpx.Response:
-        """Send a question. Running time limits it, not httpx, whose clock goes on while this process stands still."""
+        """Send a GET request. Running time limits it, not httpx, whose clock continues while this process is stopped."""
         try:
             async with within(patience_s):
                 return await self._http.get(self._url(path, query), timeout=None)
@@ -258,7 +259,7 @@ class NodeClient:
             raise httpx.ReadTimeout(f"no whole answer within {patience_s:g} s") from None
 
     def _url(self, path: str, query: Mapping[str, str]) -> httpx.URL:
-        """Return an absolute address: to make one of parts takes httpx as long as the question itself, so that known ones are kept."""
+        """Return the absolute URL. Known URLs are cached, since httpx takes as long to build one as for the request itself."""
         text = f"{self.url.rstrip('/')}{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
         found = self._addresses.get(text)
         if found is None:
@@ -316,12 +317,12 @@ class NodeClient:
 
 @functools.cache
 def _known_authorities() -> ssl.SSLContext:
-    """Return the authorities that httpx trusts, once: reading them takes longer than a request, and a run has many nodes."""
+    """Return the context of authorities that httpx trusts. It is loaded once: loading takes longer than a request, and a run has many nodes."""
     return httpx.create_ssl_context()
 
 
 def get_ready() -> None:
-    """Import the modules of a first client before it is needed."""
+    """Import the modules that a first client needs, in advance."""
     httpx.AsyncHTTPTransport(verify=_no_authority())
     with contextlib.suppress(ImportError):
         importlib.import_module("anyio._backends._asyncio")  # by the name by which anyio itself finds it
@@ -333,6 +334,6 @@ def _no_authority() -> ssl.SSLContext:
 
 
 def _wait_of(answer: httpx.Response) -> float | None:
-    """Return the seconds after which a busy node wants to be asked again; None when it has answered."""
+    """Return the seconds after which a busy node wants the next request; None when it has answered."""
     told = answer.headers.get("retry-after", "")
     return float(told) if answer.status_code == _TOO_MANY and told.isdecimal() and len(told) < 6 else None

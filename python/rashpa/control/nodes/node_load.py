@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The load of a node's process on its machine, as `/load` reports it, and the shares between two looks."""
+"""Describes the load of a node's process on its machine, as `/load` reports it, and computes shares between two snapshots."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Thread:
-    """Describes one thread; `cpu_s`: since it began; `processor`: where it ran last."""
+    """Describes one thread. `cpu_s`: processor time since it began; `processor`: the processor on which it ran last."""
 
     id: int
     name: str
@@ -16,8 +16,8 @@ class Thread:
 
 @dataclass(frozen=True)
 class Load:
-    """Holds the load of a process. `cpu_s`: since it began, with threads that have ended. `started_s`, `time_s`: since 1970, by the node's clock.
-    `processors`: those it may use; `temperature_c`: the highest of its machine's sensors, None where they give none."""
+    """Holds the load of a process. `cpu_s`: processor time since it began, including ended threads. `started_s`, `time_s`: seconds since 1970, by the
+    node's clock. `processors`: the number it may use; `temperature_c`: the highest sensor value of its machine, None without sensors."""
 
     time_s: float
     started_s: float
@@ -32,7 +32,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Busy:
-    """Holds the number of processors that something keeps busy; `processor`: where the thread ran last."""
+    """Holds the number of processors that a process or thread keeps busy. `processor`: the processor on which the thread ran last."""
 
     name: str
     processors: float
@@ -40,8 +40,8 @@ class Busy:
 
 
 def busy(before: Load | None, now: Load) -> tuple[float, tuple[Busy, ...]]:
-    """Return the busy processors of the process, and of each thread, the busiest first. They count from `before` when that is of the same process, else from
-    its start."""
+    """Return the number of busy processors of the process, and of each thread, the busiest first. They are averages since `before` if that is of the
+    same process, otherwise since its start."""
     if before is None or before.started_s != now.started_s or before.time_s >= now.time_s:
         before = Load(now.started_s, now.started_s, 0.0, 0, 0, 0, 0, ())
     seconds = now.time_s - before.time_s

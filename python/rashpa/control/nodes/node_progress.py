@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The progress and rate of a node, and its reserves, from two of its statuses."""
+"""Computes the progress, the rate and the reserves of a node from two of its statuses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationSt
 
 @dataclass(frozen=True)
 class Sending:
-    """Shows an emulator. `late_s`: its worst lag behind `asked_hz` (0: as fast as it goes). Rates are of all DTPs together."""
+    """Holds the progress of an emulator. `late_s`: its longest delay behind `asked_hz` (0: unthrottled). Rates are sums over all DTPs."""
 
     name: str
     dtps: int
@@ -23,8 +23,8 @@ class Sending:
 
 @dataclass(frozen=True)
 class Receiving:
-    """Shows a buffer of a receiver. Rates: images that were decided, bytes that went to storage. `free_slots`: share of the buffer's slots that can take
-    images now; None when the node does not report their number. `waiting`: images that the slowest sink has not settled."""
+    """Holds the progress of a receiver's buffer. Rates: images decided, bytes stored. `free_slots`: the share of the buffer's slots that are free,
+    None when the node does not report their number. `waiting`: images that the slowest sink has not finished."""
 
     name: str
     receiver: str
@@ -42,7 +42,7 @@ class Receiving:
 
 
 def progress_of(before: Status | None, now: Status) -> tuple[Sending | Receiving, ...]:
-    """Return the progress since `before`, when that is of the same run; else since the run began. An idle node has none."""
+    """Return the progress since `before` if that is of the same run, otherwise since the run began; empty for an idle node."""
     if now.source is not None:
         return (_sending(before.source if before else None, now.source),)
     if now.destination is not None:

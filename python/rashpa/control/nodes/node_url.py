@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""URLs of nodes as people give them, and the reasons why a node behind one cannot be reached."""
+"""Checks URLs of nodes that users give, and explains why a node cannot be reached."""
 
 import re
 
@@ -14,12 +14,12 @@ class NodeUrlError(RashpaError, ValueError):
 
 
 def is_node_url(text: str) -> bool:
-    """Return True for a text that begins as the URL of a node does."""
+    """Return True for a text with the beginning of a node's URL."""
     return text.startswith(_SCHEMES)
 
 
 def node_url(text: str) -> str:
-    """Return the URL. Raise NodeUrlError for a text that is none."""
+    """Return the URL in normal form. Raise NodeUrlError for a text that is none."""
     if is_node_url(text):
         return text
     if _HOST_AND_PORT.fullmatch(text):
@@ -32,7 +32,8 @@ def node_url(text: str) -> str:
 
 
 def tls_trouble(url: str, said: str, authority: str) -> str:
-    """Return words for an error of TLS, empty for another error. `said`: the error's text; `authority`: the file of certificates, where one was given."""
+    """Return an explanation of a TLS error, empty for another error. `said`: the error's text; `authority`: the file of certificates, empty when none
+    is given."""
     if "WRONG_VERSION_NUMBER" in said or "record layer failure" in said.lower():
         return f"speaks no TLS; write http://{url.partition('://')[2]}"
     if "CERTIFICATE_VERIFY_FAILED" not in said:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate of a node over its last seconds, and the time left at that rate. Time is the node's own: its counts belong to its clock, whenever it was asked."""
+"""Measures the rate of a node over its last seconds, and the time left at that rate. Times are those of the node's own clock, whenever its status
+arrives."""
 
 from collections import deque
 
@@ -14,7 +15,8 @@ class Pace:
         self._looks: deque[tuple[float, int, int]] = deque()
 
     def look(self, elapsed_s: float, images: int, payload: int) -> None:
-        """Add the images that are decided and the bytes that have come when the node's clock showed `elapsed_s`. A clock that went back began another run."""
+        """Add a status: the numbers of decided images and of received bytes at the time `elapsed_s` of the node's clock. A time before the last one
+        means another run."""
         if self._looks and elapsed_s <= self._looks[-1][0]:
             if elapsed_s == self._looks[-1][0]:
                 return
@@ -31,7 +33,7 @@ class Pace:
 
     @property
     def span_s(self) -> float:
-        """Return the time over which the rate is measured, by the node's clock."""
+        """Return the time in seconds over which the rate is measured, by the node's clock."""
         return self._looks[-1][0] - self._looks[0][0] if self._looks else 0.0
 
     @property
@@ -43,13 +45,13 @@ class Pace:
         return self._rate(2)
 
     def left_s(self, images: int) -> float | None:
-        """Return the seconds until `images` are decided, None while that is unknown."""
+        """Return the seconds until `images` are decided, None while the rate is unknown."""
         rate = self.images_per_s
         return (images - self._looks[-1][1]) / rate if rate > 0 else None
 
 
 def clock_of(seconds: float) -> str:
-    """Return seconds as a clock shows them."""
+    """Return seconds as [hours:]minutes:seconds."""
     whole = int(seconds + 0.5)
     minutes = f"{whole % _HOUR // _MINUTE}:{whole % _MINUTE:02}"
     return minutes if whole < _HOUR else f"{whole // _HOUR}:{minutes:0>5}"

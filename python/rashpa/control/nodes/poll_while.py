@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeated work while a program waits for something else."""
+"""Repeats work while a program waits for something else."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from rashpa.control.nodes.node_client import NodeError
 
 @contextlib.asynccontextmanager
 async def poll_while(look: Callable[[], Awaitable[None]], every_s: float) -> AsyncIterator[None]:
-    """Call `look` every `every_s` seconds until the block is left. It ignores a node that cannot be asked now: the awaited call reports the fault."""
+    """Call `look` every `every_s` seconds during the context. A node that cannot be asked is ignored, because the awaited call reports the fault."""
 
     async def again() -> None:
         while True:

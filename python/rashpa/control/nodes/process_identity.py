@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether a process of this machine is still the same: the system reuses process numbers."""
+"""Checks whether a process number still belongs to the same process: the system reuses numbers."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ _STARTED = 19  # field 22 of /proc/PID/stat, counted behind the name, which may 
 
 
 def identity_of(pid: int) -> str:
-    """Return the boot of the machine and the start time of the process in it; empty when the process is not there, or has ended as a zombie."""
+    """Return the boot of the machine and the process's start time in it; empty when the process does not exist, or is a zombie."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -17,5 +17,5 @@ def identity_of(pid: int) -> str:
 
 
 def is_process(pid: int, identity: str) -> bool:
-    """Return True when the process of that identity lives."""
+    """Return True when the process of that identity is alive."""
     return bool(identity) and identity_of(pid) == identity

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time in which this process has run. A clock goes on while a process stands still (SIGSTOP, a closed lid, a busy virtual machine), which makes no other
-process late."""
+"""Measures the time in which this process has run. A clock continues while a process is stopped (SIGSTOP, a closed lid, a busy virtual machine), but
+that time makes no other process late."""
 
 import asyncio
 import contextlib
@@ -12,12 +12,12 @@ _LATE_S = 0.25  # a look that comes later than this has found a gap
 
 
 def since_boot() -> float:
-    """Return seconds on which all processes of this machine agree, whatever sets its clock."""
+    """Return the seconds since boot, which are the same for all processes of this machine and independent of changes of the clock."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class RunningClock:
-    """Counts the seconds between looks; none counts for more than `longest_s`. `now`: monotonic."""
+    """Counts seconds between calls; each interval counts for at most `longest_s`. `now`: the monotonic clock."""
 
     def __init__(self, longest_s: float, now: Callable[[], float] = time.monotonic) -> None:
         self._longest_s = longest_s
@@ -26,7 +26,7 @@ class RunningClock:
         self._time = 0.0
 
     def look(self) -> float:
-        """Return a time to compare with other looks alone."""
+        """Return the counted time; only differences between calls have a meaning."""
         now = self._now()
         self._time += min(now - self._seen, self._longest_s)
         self._seen = now
@@ -35,7 +35,8 @@ class RunningClock:
 
 @contextlib.asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
-    """Limit the block as `asyncio.timeout` does, in running time: after a gap, pending events are handled before anything counts as late. Raise TimeoutError."""
+    """Limit the block as `asyncio.timeout` does, in running time. After a gap, pending events are handled before the time-out is checked. Raise
+    TimeoutError."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(None) as limit:
         waiting = _Wait(loop, seconds, lambda: limit.reschedule(loop.time()))
@@ -46,7 +47,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
 
 
 class _Wait:
-    """Calls `over` when this process has run for a number of seconds; time in which it stood still does not count."""
+    """Calls `over` when this process has run for a number of seconds; time in which it was stopped does not count."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float, over: Callable[[], None]) -> None:
         self._loop = loop

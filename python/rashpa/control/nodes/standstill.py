@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices within a second that packets come and no image, or images come and nothing goes out. Its user looks twice a second or so."""
+"""Detects within a second that packets arrive without images, or that images arrive and are not written. Its caller passes a status about twice a
+second."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +32,7 @@ _LONG_S = 0.35  # without an image, or without one that goes out: nearly the tim
 
 @dataclass(frozen=True)
 class _Out:
-    """Holds what has come out of a buffer."""
+    """Holds the counts of images that have left a buffer."""
 
     done: int  # written or vetoed
     errored: int
@@ -40,7 +41,8 @@ class _Out:
 
 @dataclass
 class _Seen:
-    """Holds the last look at a receiver. `grown_s`: when the last packets came; `quiet_s`: when they began to come without images; `held_s`: by buffer, when nothing went out any more."""
+    """Holds the last snapshot of a receiver. `grown_s`: when the last packets came; `quiet_s`: since when packets come without images; `held_s`: by
+    buffer, since when nothing is written."""
 
     time_s: float
     packets: int
@@ -54,14 +56,14 @@ class _Seen:
 
 
 class Standstill:
-    """Remembers the looks at receivers, by node. `clock`: seconds; that of a node stands still while no image comes."""
+    """Remembers the snapshots of receivers, by node. `clock`: returns seconds; a node's own clock stops while no image comes."""
 
     def __init__(self, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock or RunningClock(_LONGEST_STEP_S).look
         self._seen: dict[str, _Seen] = {}
 
     def look(self, status: Status) -> tuple[str, ...]:
-        """Return a sentence for each place at which nothing passes; empty while images flow, or nothing comes."""
+        """Return a sentence for each place at which nothing moves; empty while images flow, or while nothing arrives."""
         now = status.destination
         before = self._seen.pop(status.node, None)
         if now is None or status.state != "running":
@@ -127,6 +129,6 @@ def _without_end(before: _Seen, seen: _Seen, now: DestinationStatus) -> Iterator
 
 
 def _because(buffer: BufferStatus) -> str:
-    """Return the reason that the buffer gives, if any."""
+    """Return the reason for the standstill that the buffer shows, empty when unknown."""
     reason = buffer.unit_error or buffer.sink_error or buffer.busy
     return f": {reason}" if reason else "; its kernels or sinks do not pass them on, see the log"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rights that `rashpa run` gives a node that it starts: a token, folders to read and write, addresses to publish at, and cards to drive. They go through
-the node's standard input: other users see command lines, and files would be left behind."""
+"""Makes the grant of a node that `rashpa run` starts: a token, folders to read and write, addresses to publish at, and cards to use. It is sent
+through the node's standard input, because other users can see command lines, and files could remain."""
 
 import json
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from rashpa.data.files.file_names import located
 
 @dataclass(frozen=True)
 class Grant:
-    """Holds the rights, as one line of JSON."""
+    """Holds the rights of a node; it is sent as one line of JSON."""
 
     token: str
     read: tuple[str, ...] = ()
@@ -49,9 +49,9 @@ class Grant:
 
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
-    """Grant the files of the run file, and nothing else. These are the dataset, and for a receiver the files of its calibration and kernels, the output
-    folder, and the run file's folder where the run file names code there. A receiver also gets the addresses at which it publishes, and each node the
-    cards that it drives."""
+    """Return the grant for the files of the run file, and for no others. They are the dataset and, for a receiver, the files of its calibration and
+    kernels, the output folder, and the run file's folder if the run file names code there. A receiver may also publish at its addresses, and each
+    node may use its cards."""
     calibration = resolved_calibration(plan.file, plan.source, "local") if role == "receiver" else None
     # a receiver looks into the dataset for calibration and masks
     needed = calibration is None or isinstance(plan.file.dataset, StoredSpec)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of vetoes that may change while a run goes on: their values now, and new ones as the run file would check them."""
+"""Reads the limits of vetoes that may change during a run, and checks new values like those of the run file."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ _LONGEST = 2000  # characters of a value
 
 
 class LimitsError(RashpaError, ValueError):
-    """Reports that limits do not change; says why, and what to try."""
+    """Reports that limits do not change; the text gives reason and remedy."""
 
 
 def buffer_families(plan: Plan) -> dict[str, list[PlannedBuffer]]:
-    """Return the buffers by their names in the run file: that of a group has the buffers of all members."""
+    """Return the buffers by their names in the run file. The name of a group's buffer has the buffers of all members."""
     found: dict[str, list[PlannedBuffer]] = {}
     for buffer in plan.buffers:
         name = buffer.section.name
@@ -34,8 +34,8 @@ def buffer_families(plan: Plan) -> dict[str, list[PlannedBuffer]]:
 
 
 def buffers_named(plan: Plan, name: str) -> list[PlannedBuffer]:
-    """Return the buffers that a name of the run file stands for; that of one member of a group stands for all members'. Raise LimitsError when it names none,
-    or is empty and there are several."""
+    """Return the buffers with a name of the run file. The name of one member's buffer selects those of all members. Raise LimitsError for an unknown
+    name, and for an empty name when there are several."""
     families = buffer_families(plan)
     if not name and len(families) == 1:
         return next(iter(families.values()))
@@ -47,7 +47,7 @@ def buffers_named(plan: Plan, name: str) -> list[PlannedBuffer]:
 
 
 def kernels_with(buffer: PlannedBuffer, changes: Iterable[LimitChange]) -> list[Kernel]:
-    """Return the kernels of a buffer with the limits that they have after the changes."""
+    """Return the kernels of a buffer with their limits after the changes."""
     kernels = list(buffer.section.kernel)
     for change in changes:
         kernels[change.number] = kernels[change.number].model_copy(update={change.key: json.loads(change.new)})
@@ -55,7 +55,8 @@ def kernels_with(buffer: PlannedBuffer, changes: Iterable[LimitChange]) -> list[
 
 
 def changing(kernels: Sequence[Kernel]) -> dict[str, int]:
-    """Return the numbers of the kernels with limits that may change, by the reason of their veto or their name, and by number where others have the same."""
+    """Return the numbers of the kernels with limits that may change: by the reason of their veto or their name, or by number where that is not
+    unique."""
     names = [step_of(kernel) for kernel in kernels]
     return {
         names[number] if names.count(names[number]) == 1 else str(number): number
@@ -65,7 +66,7 @@ def changing(kernels: Sequence[Kernel]) -> dict[str, int]:
 
 
 def number_of(kernels: Sequence[Kernel], step: str, buffer: str) -> int:
-    """Return the number of the kernel that a step names. Raise LimitsError for a name of none."""
+    """Return the number of the kernel that `step` names. Raise LimitsError for an unknown name."""
     names = changing(kernels)
     if step in names:
         return names[step]
@@ -77,7 +78,7 @@ def number_of(kernels: Sequence[Kernel], step: str, buffer: str) -> int:
 
 
 def changed_kernels(plan: Plan, kernels: Sequence[Kernel], number: int, values: Mapping[str, str]) -> list[Kernel]:
-    """Return the kernels with other limits of one of them. Raise LimitsError in the words of the run file."""
+    """Return the kernels with new limits of one of them. Raise LimitsError with the texts of run file errors."""
     changed = [*kernels]
     changed[number] = _changed(kernels[number], values)
     detector = plan.file.detector
@@ -106,12 +107,12 @@ def _changed(kernel: Kernel, values: Mapping[str, str]) -> Kernel:
 
 
 def line_of(buffer: str, change: LimitChange) -> str:
-    """Return a change in words."""
+    """Return a change as a line of text."""
     new, old = (_plain(text) for text in (change.new, change.old))
     return f"{buffer}: {change.step}: {change.key} is {new} in place of {old}, from image {change.first_image} on"
 
 
 def _plain(text: str) -> str:
-    """Return a value of JSON for people."""
+    """Return a JSON value as text for people."""
     value = json.loads(text)
     return value if isinstance(value, str) else text

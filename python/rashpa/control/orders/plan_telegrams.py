@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Configure telegrams of receivers and emulators, made from a plan."""
+"""Makes the Configure telegrams of receivers and emulators from a plan."""
 
 import json
 from collections.abc import Mapping
@@ -51,8 +51,9 @@ def _parameters(values: Mapping[str, object]) -> tuple[telegram.Parameter, ...]:
 
 
 def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Kernel:
-    """Return the kernel with parameters from elsewhere in the run file. The beam is in pixels of the buffer's image, and in its middle when it is not given.
-    For a node of this machine, relative paths of files count from the run file's folder; a remote node takes them from its working folder."""
+    """Return the kernel with parameters that come from other parts of the run file. The beam is in pixels of the buffer's image, and at its centre
+    when it is not given. For a node of this machine, relative paths start at the run file's folder; a remote node resolves them from its working
+    folder."""
     file = plan.file
     taken: dict[str, object] = {}
     if node == "local":
@@ -97,7 +98,8 @@ def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer, run_id: str) -> SinkOrd
 
 
 def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
-    """Return the experiment for the output file, with names and units as in src/rashpa/sink/nxmx_metadata.hpp; positions in the buffer's image."""
+    """Return the description of the experiment for the output file, with names and units as in src/rashpa/sink/nxmx_metadata.hpp. Positions are in
+    the buffer's image."""
     file = plan.file
     detector = file.detector
     beam = beam_center(plan, buffer)
@@ -133,15 +135,15 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
 
 
 def _saturation(plan: Plan, buffer: PlannedBuffer) -> float:
-    """Return the value above which stored pixels are saturated, 0 when nobody says one: that of the dataset, or of the geometry."""
+    """Return the value above which stored pixels are saturated, from the dataset or the geometry; 0 when unknown."""
     made = makes_pixels(buffer.section.kernel)
     return 0.0 if made else plan.of_source.saturation_value or plan.placed.saturation
 
 
 def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
-    """Return how long a stack waits for images that no source has announced, in ms. Only where sources wait for its slots they may have been sent and lost.
-    Then it is two deadlines beyond the time that the rate explains, and longer than an emulator may stand still. Elsewhere something comes sooner or
-    later: 0."""
+    """Return the time in ms that a stack waits for images that no source has announced. Only where sources wait for free slots may such images have
+    been sent and lost. Then it is two deadlines longer than the rate explains, and longer than an emulator may be stopped. Otherwise it is 0, because
+    something always arrives."""
     file = plan.file
     waits = file.link.flow == "credits" and file.link.on_full == "pause"
     if not waits or file.detector.trigger != "internal":
@@ -152,7 +154,7 @@ def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
 
 
 def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = "") -> telegram.Configure:
-    """Return the order to a receiver, with its buffers alone. `run_id`: common to all files of the run, and to no file of another."""
+    """Return the order to a receiver, with its own buffers. `run_id`: the identifier that all files of the run share."""
     file = plan.file
     destination = telegram.Destination(
         receiver=receiver.name,
@@ -229,7 +231,8 @@ def _feedback(section: Feedback | None) -> telegram.Feedback | None:
 def source_telegram(
     plan: Plan, emulator: PlannedEmulator, ends: Mapping[int, tuple[telegram.Endpoint, telegram.Placement]]
 ) -> telegram.Configure:
-    """Return the order to an emulator, after the receivers have reported their memory: the DTPs of its modules alone. `ends`: by id of a DTP."""
+    """Return the order to an emulator, with the DTPs of its own modules. It is made after the receivers have reported their memory. `ends`: by DTP
+    id, endpoint and placement."""
     file = plan.file
     dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_from(emulator.name))
     faults = file.faults
@@ -302,7 +305,7 @@ def _orphaned(plan: Plan) -> telegram.Orphaned | None:
 def join_telegram(
     plan: Plan, member: str, ends: Mapping[int, tuple[telegram.Endpoint, telegram.Placement]]
 ) -> telegram.Join:
-    """Return the order to the emulator of a group for a member that joins; `ends`: of its DTPs."""
+    """Return the order to the emulator of a group to add a member. `ends`: endpoints and placements of the member's DTPs."""
     group = plan.membership(member)
     dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_of(member))
     return telegram.Join(group=group.name, member=_member(plan, member), dtps=dtps)
@@ -324,12 +327,12 @@ def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:
 
 
 def card_of(plan: Plan, emulator: PlannedEmulator) -> str:
-    """Return the card for the emulator's node: on this machine, relative directories count from the run file's folder."""
+    """Return the card of the emulator's node. On this machine, relative directories start at the run file's folder."""
     return _card_place(plan, emulator.card, emulator.node)
 
 
 def unit_card_of(plan: Plan, buffer: PlannedBuffer, node: str) -> str:
-    """Return the card of a buffer's unit for its receiver, which is `node`."""
+    """Return the card of a buffer's unit, for its receiver `node`."""
     return _card_place(plan, buffer.section.card or "", node)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a plan of a run file: the way of each pixel, and the task of each node."""
+"""Makes a plan from a run file: the path of each pixel, and the task of each node."""

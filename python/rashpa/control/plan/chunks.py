@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the buffers whose images become chunks on the device, and the room for these: the rules of src/rashpa/receiver/buffers/buffer_output.cpp and of unit cuda."""
+"""Finds the buffers whose images become compressed chunks on the device, and the memory that these need. The rules are those of
+src/rashpa/receiver/buffers/buffer_output.cpp and of unit cuda."""
 
 from rashpa.control.runfile.pipeline import Pipeline
 from rashpa.control.runfile.run_file import Buffer
@@ -11,7 +12,7 @@ _WORK_ROOM = 8256  # of the device, for a block before it has its place
 
 
 def on_device(section: Buffer, steps: Pipeline) -> bool:
-    """Return True when accepted images leave the device as chunks, but for small stacks of a resident kernel."""
+    """Return True when accepted images leave the device as chunks, except for small stacks of a resident kernel."""
     if section.unit != "cuda" or not steps.steps or steps.makes_list or section.splits_images:
         return False
     storing = [sink for sink in section.sink if not isinstance(sink, NullSink)]
@@ -22,10 +23,10 @@ def on_device(section: Buffer, steps: Pipeline) -> bool:
 
 
 def chunk_room(image_bytes: int) -> int:
-    """Return the most bytes of the chunk of an image."""
+    """Return the largest number of bytes of an image's chunk."""
     return -(-image_bytes // _BLOCK) * _BLOCK_ROOM
 
 
 def work_room(image_bytes: int) -> int:
-    """Return the bytes on the device to make a chunk."""
+    """Return the bytes of device memory that are needed to make a chunk."""
     return -(-image_bytes // _BLOCK) * _WORK_ROOM + chunk_room(image_bytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulators of a run file: the modules that each plays, and the resources that two must not share."""
+"""Plans the emulators of a run file: the modules that each plays, and the resources that two emulators must not share."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +28,8 @@ class PlannedEmulator(PlannedNode):
 
 
 def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
-    """Return emulators in the order of the run file, at least one; none for a detector that sends by itself. Modules that no emulator names go evenly, in
-    order, to emulators that name none."""
+    """Return the emulators in the order of the run file, at least one; none for a detector that sends by itself. Modules that no emulator names are
+    distributed evenly, in order, among the emulators that name none."""
     if file.detector.control is not None:
         return ()
     count = len(file.detector.module)
@@ -89,7 +89,8 @@ def emulator_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], 
 
 
 def _interface_problems(emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
-    """Yield emulators with one address. Framing v1 has no ports: only the queue pair tells replies apart, and two processes choose theirs at random."""
+    """Yield a line for each address that several emulators use. Framing v1 has no ports: only the queue pair distinguishes replies, and two processes
+    choose theirs at random."""
     for one, other in combinations(emulators, 2):
         if one.address == other.address:
             yield (
@@ -101,7 +102,7 @@ def _interface_problems(emulators: Sequence[PlannedEmulator], source: RunFileSou
 def idle_problems(
     file: toml.RunFile, emulators: Sequence[PlannedEmulator], used: frozenset[int], source: RunFileSource
 ) -> Iterator[str]:
-    """Yield emulators that no buffer takes a pixel from; `used`: modules of all DTPs."""
+    """Yield a line for each emulator from which no buffer takes pixels. `used`: the modules of all DTPs."""
     for emulator in emulators if isinstance(file.emulator, list) else ():
         if emulator.modules and not used.intersection(emulator.modules):
             modules = ", ".join(map(str, emulator.modules))

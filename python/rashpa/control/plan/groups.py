@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of receivers among which the images of a buffer are dealt (docs/explanations/groups.md), planned as a buffer at each member."""
+"""Plans groups of receivers, among which the images of a buffer are dealt, as one buffer at each member (docs/explanations/groups.md)."""
 
 import math
 from collections import Counter
@@ -20,7 +20,7 @@ _NOTICE_S = 1.2  # until a receiver that has died before its first stack was don
 
 @dataclass(frozen=True)
 class PlannedGroup:
-    """Describes a group with its window. `buffers`: of the members, in their order; `position` in the run file's list."""
+    """Describes a group with its window. `buffers`: one for each member, in the members' order; `position`: its position in the run file's list."""
 
     name: str
     position: int
@@ -34,7 +34,7 @@ class PlannedGroup:
 
 
 def member_sections(file: toml.RunFile) -> list[tuple[int, toml.Buffer]]:
-    """Return the buffers of the run, with their positions in the file: one of a group stands for one at each of its members."""
+    """Return the buffers of the run with their positions in the file. A group's buffer is returned once for each member."""
     members = {group.name: group.receivers for group in file.group}
     found: list[tuple[int, toml.Buffer]] = []
     for position, section in enumerate(file.buffer):
@@ -49,14 +49,15 @@ def member_sections(file: toml.RunFile) -> list[tuple[int, toml.Buffer]]:
 
 @dataclass(frozen=True)
 class Joined:
-    """Describes a receiver that has joined a group of a run. `group`: may be empty where there is one; `receiver`: keys and values of its [[receiver]]."""
+    """Describes a receiver that has joined a group of a run. `group`: may be empty when there is only one; `receiver`: keys and values of its
+    [[receiver]] table."""
 
     group: str
     receiver: dict[str, Any]
 
 
 def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Joined) -> toml.RunFile:
-    """Return the file of a plan with one more receiver, and a buffer of it behind all others. Raise ValueError when that is impossible."""
+    """Return the run file of a plan with one more receiver, and with its buffer after all others. Raise ValueError when that is impossible."""
     named = [one for one in groups if joined.group in ("", one.name)]
     if len(named) != 1:
         raise ValueError(
@@ -79,7 +80,7 @@ def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Join
 
 
 def _as_member(file: toml.RunFile, member: str) -> dict[str, Any]:
-    """Return the keys that a receiver has as another one has them, unless the receiver has its own."""
+    """Return the keys that a new receiver copies from the member `member`, unless it has its own."""
     section = next(receiver for receiver in file.receivers if receiver.name == member)
     return section.model_dump(include=section.model_fields_set - {"name", "node", "launch", "device"})
 
@@ -100,8 +101,8 @@ def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[Pl
 
 
 def _replay_frames(file: toml.RunFile, group: toml.Group, section: toml.Buffer) -> int:
-    """Return the frames to keep for replay: twice the capacity of all members, and the frames until a silent member is noticed. Keep all where the frame rate
-    is unknown."""
+    """Return the number of frames to keep for replay: twice the capacity of all members, and the frames until a silent member is noticed. When the
+    frame rate is unknown, keep all."""
     if file.detector.rate_hz <= 0:
         return min(file.run.most_frames, MOST_FRAMES)
     held = 2 * section.slots * section.every * len(group.receivers)
@@ -172,7 +173,8 @@ def route_problems(
     engines: Mapping[str, str],
     source: RunFileSource,
 ) -> Iterator[str]:
-    """Yield faults of routes. `emulators`: the emulators that play the modules of each group's buffer; `engines`: of each emulator."""
+    """Yield the faults of routes. `emulators`: for each group, the emulators that play the modules of its buffer; `engines`: the engine of each
+    emulator."""
     for group in groups:
         where = source.where(("group", group.position, "name"))
         players = emulators[group.name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places of a buffer's pixels in the laboratory, for telegrams, files and streams."""
+"""Computes the places of a buffer's pixels in the laboratory, for telegrams, files and streams."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _CHIP = 256  # pixels of a chip of JUNGFRAU, both ways
 
 
 def beam_center(plan: Plan, buffer: PlannedBuffer) -> tuple[float, float]:
-    """Return the point where the beam meets the buffer's image, in pixels from its corner; the image's middle where none is given."""
+    """Return the point where the beam hits the buffer's image, in pixels from its corner; the image's centre when none is given."""
     detector = plan.file.detector
     if buffer.origin is None:  # by hand: no part lies where it does in the assembled image
         exact = beam_on([((place.x, place.y), plane) for place, _, plane in _parts(plan, buffer)])
@@ -29,8 +29,8 @@ def beam_center(plan: Plan, buffer: PlannedBuffer) -> tuple[float, float]:
 
 
 def module_entries(plan: Plan, buffer: PlannedBuffer) -> list[dict[str, object]]:
-    """Return the buffer's part of each module: one rectangle, or one of each panel where a geometry places it. Positions are in the buffer's image. Raise
-    RunFileError when they are too many."""
+    """Return the buffer's part of each module: one rectangle, or one for each panel that a geometry places. Positions are in the buffer's image.
+    Raise RunFileError when there are too many."""
     pitch = plan.file.detector.pixel_size_m
     parts = _parts(plan, buffer)
     if not parts:
@@ -59,7 +59,7 @@ def module_entries(plan: Plan, buffer: PlannedBuffer) -> list[dict[str, object]]
 
 
 def _parts(plan: Plan, buffer: PlannedBuffer) -> list[tuple[Rectangle, int, Plane]]:
-    """Return for each panel with pixels in the buffer its rectangle in the image, the module, and the lattice that begins there, in pixels."""
+    """Return, for each panel with pixels in the buffer, its rectangle in the image, the module, and the grid that begins there, in pixels."""
     panels: dict[int, list[PanelPlace]] = {}
     for panel in plan.placed.panels:
         panels.setdefault(panel.module, []).append(panel)
@@ -82,7 +82,8 @@ def _parts(plan: Plan, buffer: PlannedBuffer) -> list[tuple[Rectangle, int, Plan
 
 
 def _part(plan: Plan, dtp: PlannedDtp, panel: PanelPlace) -> tuple[Rectangle, Plane] | None:
-    """Return the part of a panel that a DTP brings: its rectangle in the buffer's image, and the lattice that begins there."""
+    """Return the part of a panel that a DTP sends: its rectangle in the buffer's image, and the grid that begins there; None when they do not
+    overlap."""
     detector = plan.file.detector
     sides = detector.width, detector.height
     inside = Rectangle(*panel.rectangle(dtp.orientation, *sides)).common(dtp.region)
@@ -94,7 +95,7 @@ def _part(plan: Plan, dtp: PlannedDtp, panel: PanelPlace) -> tuple[Rectangle, Pl
 
 
 def bad_regions(plan: Plan, buffer: PlannedBuffer) -> Iterator[Rectangle]:
-    """Yield the pixels of the buffer's image, as they arrive, that the geometry of the detector calls bad."""
+    """Yield rectangles of pixels, in the buffer's arriving image, that the detector's geometry declares bad."""
     sides = plan.file.detector.width, plan.file.detector.height
     for dtp in buffer.dtps:
         for bad in plan.placed.bad:
@@ -107,7 +108,7 @@ def bad_regions(plan: Plan, buffer: PlannedBuffer) -> Iterator[Rectangle]:
 
 
 def _made_size(plan: Plan, buffer: PlannedBuffer) -> tuple[int, int]:
-    """Return width and height of the whole assembled image as the buffer's kernels make it."""
+    """Return width and height of the whole assembled image after the buffer's kernels."""
     width, height = assembled_size(plan.file.detector)
     if _assembles(buffer):
         places = module_rectangles(plan.file.detector)
@@ -123,7 +124,7 @@ def _made_size(plan: Plan, buffer: PlannedBuffer) -> tuple[int, int]:
 
 
 def _spread(pixels: int) -> int:
-    """Return the side of a module whose pixels at borders of chips are of double size."""
+    """Return the side of a module when pixels at borders of chips have double size."""
     return pixels + 2 * ((pixels - 1) // _CHIP)
 
 
@@ -132,7 +133,7 @@ def _assembles(buffer: PlannedBuffer) -> bool:
 
 
 def _around(buffer: PlannedBuffer, module: int) -> Rectangle:
-    """Return the rectangle around the buffer's part of a module."""
+    """Return the rectangle that encloses the buffer's part of a module."""
     targets = [dtp.target for dtp in buffer.dtps if dtp.module == module]
     found = targets[0]
     for target in targets[1:]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the geometries that kernels are given with the run file's description of the experiment."""
+"""Compares the geometry files of kernels with the run file's description of the experiment."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ _SAME = {"distance_m": 1e-2, "energy_kev": 1e-3, "pixel_size_m": 1e-3}
 
 
 def kernel_geometry_cautions(plan: Plan) -> Iterator[str]:
-    """Yield a line for each value of a file of this machine that differs from the run file or its dataset. Other checks report files that cannot be read."""
+    """Yield a line for each value in a file of this machine that differs from the run file or its dataset. Other checks report unreadable files."""
     detector = plan.file.detector
     nodes = {receiver.name: receiver.node for receiver in plan.receivers}
     for number, buffer in enumerate(plan.buffers):
@@ -37,7 +37,7 @@ def kernel_geometry_cautions(plan: Plan) -> Iterator[str]:
 
 
 def _said_by(parameter: str, path: str) -> Mapping[str, float]:
-    """Return values by key of [detector]; none for a file that cannot be read."""
+    """Return the values of a file by key of [detector]; empty for an unreadable file."""
     try:
         if parameter == "poni":
             from rashpa.data.geometry.geometry import poni_experiment  # NumPy, for runs that have such a file

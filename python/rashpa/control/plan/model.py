@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a run: its nodes, buffers and DTPs, as a run file asks for them."""
+"""Describes the plan of a run: its nodes, buffers and DTPs, as a run file defines them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ from rashpa.data.geometry.orientation import UPRIGHT, Orientation
 
 @dataclass(frozen=True)
 class PlannedDtp:
-    """Describes one stream: `region` of the module's frames, as they are turned, goes to (x, y) of the buffer's image."""
+    """Describes one data transfer process: it copies `region` of the module's rotated frames to (x, y) of the buffer's image."""
 
     id: int
     module: int
@@ -35,7 +35,8 @@ class PlannedDtp:
 
 @dataclass(frozen=True)
 class PlannedBuffer:
-    """Describes a buffer with its DTPs and its receiver's name; `origin` is the place of its first pixel in the assembled image (None when placed by hand)."""
+    """Describes a buffer with its DTPs and its receiver's name. `origin`: the place of its first pixel in the assembled image, None when DTPs are
+    placed by hand."""
 
     section: toml.Buffer
     receiver: str
@@ -52,8 +53,8 @@ class PlannedBuffer:
 
 @dataclass(frozen=True)
 class OfSource:
-    """Holds facts of a stored dataset that no key of a run file holds. `labels`: the origins of file values; `saturation_value`: 0 when unknown; `units`:
-    of its pixels, empty when unknown."""
+    """Holds the facts of a stored dataset for which a run file has no key. `labels`: the origins of file values; `saturation_value`: 0 when unknown;
+    `units`: those of its pixels, empty when unknown."""
 
     labels: tuple[str, ...] = ()
     saturation_value: float = 0.0
@@ -62,7 +63,7 @@ class OfSource:
 
 @dataclass(frozen=True)
 class Plan:
-    """Describes a run that is consistent in itself."""
+    """Describes a run without contradictions."""
 
     file: toml.RunFile
     source: RunFileSource
@@ -75,33 +76,33 @@ class Plan:
 
     @property
     def authority(self) -> str:
-        """Return the certificate file of `nodes.authority`; empty: that of the system."""
+        """Return the certificate file of `nodes.authority`, empty for the system's authorities."""
         named = self.file.nodes.authority
         return located(named, self.source.path.resolve().parent) if named else ""
 
     @property
     def control_config(self) -> str:
-        """Return the configuration file of a detector that sends by itself; empty: none."""
+        """Return the configuration file of a detector that sends by itself, empty without one."""
         control = self.file.detector.control
         named = control.config if control else ""
         return located(named, self.source.path.resolve().parent) if named else ""
 
     def group_of(self, receiver: str) -> PlannedGroup | None:
-        """Return the group of which the receiver is a member, None without one."""
+        """Return the group to which the receiver belongs, None without one."""
         return next((group for group in self.groups if receiver in group.members), None)
 
     def membership(self, receiver: str) -> PlannedGroup:
-        """Return the group of a receiver that is a member."""
+        """Return the group of a receiver, which must be a member of one."""
         return next(group for group in self.groups if receiver in group.members)
 
     def emulators_of(self, group: PlannedGroup) -> tuple[str, ...]:
-        """Return the emulators that play the modules of the group's images: one, or the plan is refused."""
+        """Return the emulators that play the modules of the group's images. A plan with several is refused."""
         names = {self.emulator_of(dtp) for member in group.members for dtp in self.dtps_of(member)}
         return tuple(sorted(names))
 
     @cached_property
     def dtps(self) -> tuple[PlannedDtp, ...]:
-        """Return all DTPs in the order of the telegrams; the id is the position."""
+        """Return all DTPs in the order of the telegrams; a DTP's id is its position."""
         return tuple(dtp for buffer in self.buffers for dtp in buffer.dtps)
 
     @cached_property
@@ -124,7 +125,7 @@ class Plan:
         return found
 
     def units_of(self, node: str) -> tuple[str, ...]:
-        """Return the names of the units that a node's buffers work on, and of processors."""
+        """Return the names of the units on which a node's buffers work, and always "cpu"."""
         return tuple(sorted({"cpu", *(buffer.section.unit for buffer in self.buffers_of(node))}))
 
     def buffers_of(self, receiver: str) -> tuple[PlannedBuffer, ...]:
@@ -145,7 +146,7 @@ class Plan:
 
     @cached_property
     def routes(self) -> tuple[tuple[PlannedEmulator, PlannedReceiver], ...]:
-        """Return the pairs of emulator and receiver between which DTPs run."""
+        """Return the pairs of emulator and receiver that DTPs connect."""
         ways = {(self.emulator_of(dtp), buffer.receiver) for buffer in self.buffers for dtp in buffer.dtps}
         return tuple(
             (one, other) for one in self.emulators for other in self.receivers if (one.name, other.name) in ways
@@ -163,7 +164,7 @@ class Plan:
         return found
 
     def buffer_of(self, dtp: int) -> PlannedBuffer:
-        """Return the buffer where the DTP of this id ends."""
+        """Return the buffer to which the DTP with this id sends."""
         return self._of_ids[dtp]
 
     @cached_property
@@ -180,12 +181,12 @@ class Plan:
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Return the positions of buffers in the run file, by name."""
+        """Return the position of each buffer in the run file, by name."""
         return {buffer.section.name: position for position, buffer in enumerate(self.buffers)}
 
     @property
     def nodes(self) -> tuple[PlannedNode, ...]:
-        """Return all nodes: receivers, then emulators."""
+        """Return all nodes: receivers first, then emulators."""
         return (*self.receivers, *self.emulators)
 
     @property
@@ -196,7 +197,7 @@ class Plan:
 
     @property
     def end_told(self) -> bool:
-        """Return True when the frames of the run are unknown until it ends."""
+        """Return True when the number of frames is unknown until the run ends."""
         return self.file.run.open_ended or self.file.detector.trigger == "software"
 
     @property
@@ -205,5 +206,5 @@ class Plan:
 
 
 def images_of(plan: Plan, buffer: PlannedBuffer) -> str:
-    """Return the number of images of a buffer, in words."""
+    """Return the number of images of a buffer, as text."""
     return "any number of" if plan.file.run.open_ended else f"{buffer.images}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`detector.geometry`: the places of modules, the beam, and further facts of the detector from a geometry file, in place of keys of the run file."""
+"""Implements `detector.geometry`: places of modules, the beam, and other facts of the detector come from a geometry file in place of keys of the run
+file."""
 
 import math
 from collections.abc import Iterator
@@ -25,7 +26,8 @@ _SAME = 1e-3  # relative: digits that people leave out of a file
 
 @dataclass(frozen=True)
 class PlacedDetector:
-    """Holds the facts of the detector that the plan adds to those of the run file. `panels`: by module, where a geometry has them; lengths in pixels, the beam at x = y = 0."""
+    """Holds the facts of the detector that the plan adds to the run file. `panels`: by module, if a geometry has them; lengths are in pixels, with
+    the beam at x = y = 0."""
 
     axes: Axes = AS_SEEN_FROM_THE_SAMPLE
     panels: tuple[PanelPlace, ...] = ()
@@ -39,7 +41,7 @@ UNPLACED = PlacedDetector()
 
 
 def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile, PlacedDetector]:
-    """Return the run file with the values of its geometry, where the run file itself has none. Raise RunFileError that names a fault."""
+    """Return the run file with the values of its geometry where it has none of its own, and these facts. Raise RunFileError that names the fault."""
     detector = file.detector
     axes = _axes_of(detector, source)
     if detector.geometry is None:
@@ -89,14 +91,14 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile
 
 
 def _masking(detector: toml.Detector) -> "Masking":
-    """Return which pixels of the detector hold no count."""
+    """Return the masking of the detector: its pixel values that are no counts."""
     from rashpa.data.base.pixels import named
 
     return named(detector.masked, detector.pixel)._replace(largest_count=special_values.largest_count(detector))
 
 
 def _check_masked(file: toml.RunFile, source: RunFileSource) -> None:
-    """Raise RunFileError when a kernel reads pixels as they are delivered, and stands behind the first that has bad ones masked for it."""
+    """Raise RunFileError when a kernel that reads pixels as delivered comes after the first kernel for which bad pixels are masked."""
     for number, buffer in enumerate(file.buffer):
         first = first_looking(buffer.kernel)
         if first is None:
@@ -111,7 +113,7 @@ def _check_masked(file: toml.RunFile, source: RunFileSource) -> None:
 
 
 def _axes_of(detector: toml.Detector, source: RunFileSource) -> Axes | None:
-    """Return the axes that the run file asks for, None when it asks for none."""
+    """Return the axes that the run file requires, None when it requires none."""
     if detector.image_fast is None and detector.image_slow is None:
         return None
     found = Axes(detector.image_fast or "-x", detector.image_slow or "-y")

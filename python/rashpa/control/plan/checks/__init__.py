@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of plans: contradictions that show without asking a machine."""
+"""Checks plans for contradictions that can be found without asking a machine."""

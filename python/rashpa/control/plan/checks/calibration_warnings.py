@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings about the calibration files of a run before it starts: they are old, or of another detector."""
+"""Warns, before a run starts, of calibration files that are old, or belong to another detector."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def calibration_warnings(plan: Plan, now: datetime) -> Iterator[str]:
-    """Yield a line for each warning, with the place in the run file. It covers only files of this machine; an unusable file is an error elsewhere."""
+    """Yield a line for each warning, with the place in the run file. Only files of this machine are checked; other checks report an unusable file."""
     spec = resolved_calibration(plan.file, plan.source, "local")
     if spec is None:
         return

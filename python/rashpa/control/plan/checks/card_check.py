@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds faults of the cards of a run: of those that play emulators, and of those that are units."""
+"""Finds faults of a run's cards: those of emulators and those of units."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ CARD_IDS = 255  # the largest id that it knows
 
 
 def card_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
-    """Yield a line for each fault of the cards that play emulators."""
+    """Yield a line for each fault of the emulators' cards."""
     for emulator in emulators:
         if emulator.engine != "fpga":
             for key in ("card", "card_mac", "neighbours"):
@@ -71,7 +71,7 @@ def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]
 def card_dtp_problems(
     emulators: Sequence[PlannedEmulator], dtps: Mapping[str, Sequence[PlannedDtp]], source: RunFileSource
 ) -> Iterator[str]:
-    """Yield cards with too many DTPs; `dtps`: by emulator."""
+    """Yield a line for each card with too many DTPs. `dtps`: by emulator."""
     for emulator in emulators:
         own = dtps[emulator.name]
         if emulator.engine == "fpga" and own and own[-1].id > CARD_IDS:
@@ -87,7 +87,7 @@ def card_dtp_problems(
 
 
 def shared_card_problems(plan: Plan) -> Iterator[str]:
-    """Yield buffers that share a card, which carries out one pipeline."""
+    """Yield a line for each set of buffers that share a card, which can run one pipeline only."""
     machines = {receiver.name: receiver.machine for receiver in plan.receivers}
     on_cards = [buffer for buffer in plan.buffers if buffer.section.unit == "fpga" and buffer.section.card != SIMULATED]
     for one, other in combinations(on_cards, 2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether dataset and calibration of a run file are there and fit the detector, as far as that shows without reading them."""
+"""Checks, without reading frames, that dataset and calibration of a run file exist and fit the detector."""
 
 import os
 from collections.abc import Iterator
@@ -27,8 +27,8 @@ JUNGFRAU_SHAPE = (1024, 512, "uint16")
 
 
 def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyDatasetSpec:
-    """Return the dataset with its paths. For a node of this machine, relative paths count from the run file's folder; a remote node takes them from its
-    working folder. Simulated modules have places and orientations of the detector."""
+    """Return the dataset with resolved paths. For a node of this machine, relative paths start at the run file's folder; a remote node resolves them
+    from its working folder. Simulated modules get the detector's places and orientations."""
     spec = file.dataset
     if isinstance(spec, JungfrauSpec) and not spec.places and len(file.detector.module) == spec.modules:
         update: dict[str, object] = {"places": [(module.x, module.y) for module in file.detector.module]}
@@ -41,13 +41,13 @@ def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyData
 
 
 def resolved_calibration(file: RunFile, source: RunFileSource, node: str) -> CalibrationSpec | None:
-    """Return the calibration with its paths, which count as for `resolved_dataset`."""
+    """Return the calibration with paths resolved as in `resolved_dataset`; None without one."""
     spec = file.detector.calibration
     return spec if spec is None or node != "local" else spec.resolved(source.path.resolve().parent)
 
 
 def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
-    """Cut stored images into the modules of the detector."""
+    """Return the specification with stored images cut into the modules of the detector."""
     detector = file.detector
     update: dict[str, object] = {"width": spec.width or detector.width, "height": spec.height or detector.height}
     if spec.bad_pixels == "auto":
@@ -61,7 +61,7 @@ def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
 
 
 def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
-    """Yield a line for each fault of [dataset]. `here`: this machine reads it, so that its files must be there."""
+    """Yield a line for each fault of [dataset]. `here`: True when this machine reads it, so that its files must exist here."""
     spec = file.dataset
     detector = file.detector
     if isinstance(spec, JungfrauSpec | PatternSpec) and spec.modules != len(detector.module):
@@ -89,7 +89,8 @@ def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterat
 
 
 def calibration_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
-    """Yield a line for each fault of [detector.calibration], and for each calibration that kernels lack. `here`: a receiver of this machine reads it."""
+    """Yield a line for each fault of [detector.calibration], and for each missing calibration that kernels need. `here`: True when a receiver of this
+    machine reads it."""
     where = source.where(("detector", "calibration"))
     modules = len(file.detector.module)
     spec = file.detector.calibration
@@ -115,7 +116,7 @@ def dataset_calibrates(file: RunFile) -> bool:
 
 
 def _lacking_calibration(file: RunFile, source: RunFileSource) -> Iterator[str]:
-    """Yield kernels that need a calibration, where the dataset's kind brings none."""
+    """Yield a line for each kernel that needs a calibration when the dataset's kind has none."""
     if isinstance(file.dataset, JungfrauSpec | DirectorySpec):
         return
     for number, buffer in enumerate(file.buffer):
@@ -134,7 +135,7 @@ def _said_once(where: str, troubles: list[str]) -> Iterator[str]:
 
 
 def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -> Iterator[str]:
-    """Yield faults of files that this machine reads, as far as they show without reading frames."""
+    """Yield the faults of files that this machine reads, as far as they can be found without reading frames."""
     found: dict[str, list[str]] = {}
     for key, path in files_of(spec):
         if trouble := trouble_with(path):
@@ -148,7 +149,7 @@ def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -
 
 
 def _number_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
-    """Yield patterns and folders whose numbered files have gaps."""
+    """Yield a line for each pattern or folder with gaps in the numbers of its files."""
     base = source.path.resolve().parent
     written = file.dataset.files if isinstance(file.dataset, FilesSpec) else []
     for name in (located(name, base) for names in written for name in names):
@@ -160,7 +161,7 @@ def _number_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
 
 
 def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
-    """Yield headerless files whose size is no whole number of frames."""
+    """Yield a line for each headerless file that does not hold a whole number of frames."""
     detector = file.detector
     frame = detector.width * detector.height * PIXEL_BYTES[spec.pixel]
     for name in (name for names in spec.files for name in names):
@@ -182,7 +183,7 @@ def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
 
 
 def _description_problems(file: RunFile, folder: Path) -> Iterator[str]:
-    """Yield faults of a dataset's folder whose description differs from [detector], or lacks a calibration that kernels need."""
+    """Yield the faults of a dataset's folder: a description that contradicts [detector], or a missing calibration that kernels need."""
     try:
         said = json_of(read_regular(folder / "dataset.json", MOST_DESCRIPTION))
         shape = [said[name] for name in ("modules", "width", "height", "pixel")]
@@ -217,7 +218,7 @@ def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
 
 
 def trouble_with(path: Path) -> str | None:
-    """Return why a file cannot be there to be read, None when nothing speaks against it."""
+    """Return the reason why a file cannot be read, None when no reason is known."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -228,7 +229,7 @@ def trouble_with(path: Path) -> str | None:
 
 
 def _nearest(path: Path) -> str:
-    """Return the missing part: the file, or already a folder above it."""
+    """Return the missing part of a path: the file, or the first folder that does not exist."""
     path = Path(os.path.normpath(path))
     folder = path.parent
     while not folder.exists() and folder != folder.parent:

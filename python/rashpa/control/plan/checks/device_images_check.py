@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds combinations that are impossible with images in memory of a GPU (receiver.memory = "device"), as far as that is known without asking a machine."""
+"""Finds settings that contradict images in the memory of a GPU (receiver.memory = "device"), as far as this can be known without asking a machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ def device_images_problems(
     buffers: Mapping[str, Sequence[PlacedBuffer]],
     source: RunFileSource,
 ) -> Iterator[str]:
-    """Yield a line for each fault. `buffers`: by receiver."""
+    """Yield a line for each fault. `buffers`: the buffers of each receiver."""
     there = [receiver for receiver in receivers if receiver.memory == "device"]
     if there:
         yield from _link_problems(file.link, there, source)

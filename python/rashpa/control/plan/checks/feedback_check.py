@@ -13,7 +13,7 @@ _LAST_PORT = 65535
 
 
 def feedback_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Yield a line for each two buffers with one ring, or one port."""
+    """Yield a line for each pair of buffers with the same ring or port."""
     rings: dict[str, str] = {}
     ports: dict[str, str] = {}
     for number, buffer in enumerate(file.buffer):
@@ -32,13 +32,13 @@ def feedback_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str
 
 
 def endpoints_of(sink: Stream2Sink) -> list[str]:
-    """Return the endpoints of all consumers; port 0 for each when any free ports are taken."""
+    """Return the endpoints of all consumers; their port is 0 when any free ports are used."""
     address, _, port = sink.endpoint.rpartition(":")
     return [f"{address}:{int(port) + n if int(port) else 0}" for n in range(sink.consumers)]
 
 
 def stream_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """Yield a line for each stream that a sink stream2 cannot send, or cannot send there."""
+    """Yield a line for each fault of a sink stream2: images that it cannot send, or endpoints at which it cannot."""
     for position, sink in enumerate(section.sink):
         if not isinstance(sink, Stream2Sink):
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds demands that a link cannot meet, as far as that is known without asking a machine."""
+"""Finds demands that a link cannot meet, as far as this can be known without asking a machine."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ def route_problems(
     link: toml.Link,
     source: RunFileSource,
 ) -> Iterator[str]:
-    """Yield faults of the routes of DTPs. `dtps`: their number, by receiver; `routes`: pairs of emulator and receiver."""
+    """Yield the faults of the routes of DTPs. `dtps`: the number of DTPs of each receiver; `routes`: pairs of emulator and receiver."""
     for receiver in receivers:
         if receiver.threads > dtps[receiver.name] and receiver.destination_kind != "stream2":  # its threads unpack
             yield (
@@ -121,7 +121,7 @@ def _transport_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]
 
 
 def _unlike_ends(link: toml.Link, source: RunFileSource) -> Iterator[str]:
-    """Yield keys in which the tables of two kinds at the ends of a DTP must agree, and do not."""
+    """Yield a line for each key that must be equal in the tables of the two ends of a DTP, and is not."""
     kinds = (link.source_kind, link.destination_kind)
     for key in _AGREED if kinds[0] != kinds[1] else ():
         ours, theirs = link.at_source(key), link.at_destination(key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds faults in the pipeline of a buffer, by itself and with its input."""
+"""Finds faults in the pipeline of a buffer, and contradictions with its input."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from rashpa.data.files.file_names import located
 
 
 def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """Yield a line for each kernel of a buffer that does not fit another one, the detector's pixels, or the unit."""
+    """Yield a line for each kernel of a buffer that does not fit another kernel, the detector's pixels, or the unit."""
     special = file.detector.special
     for problem in pipeline.problems_of(
         section.kernel, file.detector.pixel, special_values.largest_count(file.detector)
@@ -64,7 +64,7 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
 def kernel_file_problems(
     file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource
 ) -> Iterator[str]:
-    """Yield missing files that kernels' parameters name, where the receiver is of this machine."""
+    """Yield a line for each missing file that a kernel's parameters name, when the receiver runs on this machine."""
     if not _local(file, section):
         return
     folder = source.path.resolve().parent
@@ -75,7 +75,7 @@ def kernel_file_problems(
 
 
 def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """Yield combinations that several devices cannot do together."""
+    """Yield a line for each combination that several devices do not support together."""
     if not section.devices:
         return
     where = source.where((*path, "devices"))
@@ -98,7 +98,7 @@ def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource)
 
 
 def _share_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """Yield faults of images that devices split."""
+    """Yield the faults of images that are split among devices."""
     where = source.where((*path, "share"))
     if section.share == "rows" and (section.unit != "cuda" or len(section.devices) < 2):
         yield (
@@ -131,7 +131,7 @@ def _card_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -
 
 
 def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
-    """Return True when the receiver of the buffer is started for the run."""
+    """Return True when the run starts the receiver of the buffer."""
     named = [one for one in file.receivers if section.receiver in (None, one.name)]
     node = named[0].node if named else None
     return (node or file.nodes.receiver) == "local"

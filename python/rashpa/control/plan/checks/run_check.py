@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds faults in the run file's keys of the run itself: its length, its end, its faults."""
+"""Finds faults in the run file's keys of the run itself: its length, its end, its injected faults."""
 
 from collections.abc import Iterator
 

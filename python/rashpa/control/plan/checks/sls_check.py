@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ports of SLS detectors, as src/rashpa/link/sls/port_shape.hpp: the pixels that each UDP port brings, and the DTPs that must fill it."""
+"""Describes the ports of SLS detectors, as src/rashpa/link/sls/port_shape.hpp does: the pixels that each UDP port sends, and the DTPs that must
+receive them."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ _EIGER = (512, 256)
 
 @dataclass(frozen=True)
 class Port:
-    """Describes the image of one UDP port. `row_bytes`: of a row in the image, `payload`: of a packet, in bytes of the image."""
+    """Describes the image of one UDP port. `row_bytes`: bytes of a row in the image; `payload`: bytes of a packet, as they are in the image."""
 
     width: int
     rows: int
@@ -53,7 +54,7 @@ def sls_problems(
     buffers: Mapping[str, Sequence["PlannedBuffer"]],
     source: RunFileSource,
 ) -> Iterator[str]:
-    """Yield faults of receivers with this link, and of detectors that need it. `buffers`: by receiver."""
+    """Yield the faults of receivers with this link, and of detectors that need it. `buffers`: the buffers of each receiver."""
     foreign = file.detector.control is not None
     if foreign:
         yield from _foreign_problems(file, source)
@@ -77,7 +78,7 @@ def sls_problems(
 
 
 def _foreign_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Yield keys that are an emulator's, beside a detector that sends by itself."""
+    """Yield a line for each key that belongs to an emulator, when the detector sends by itself."""
     if file.dataset != PatternSpec(kind="pattern"):
         yield f"{source.where(('dataset',))}: nothing is played beside [detector.control]; take one of them out"
     if file.faults != toml.Faults():
@@ -91,7 +92,7 @@ def _foreign_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str
 
 
 def _writer_problems(file: toml.RunFile, receiver: "PlannedReceiver", source: RunFileSource) -> Iterator[str]:
-    """Yield faults of a detector of another maker that writes by itself, with RoCEv2: a sensor bridge, an FPGA, an RNIC."""
+    """Yield the faults of a detector of another maker that sends by RoCEv2 itself: a sensor bridge, an FPGA, an RNIC."""
     control, link = file.detector.control, file.link
     where = source.where(("link", "kind"))
     if control is None or (receiver.source_kind, receiver.destination_kind) != ("roce", "roce"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of DECTRIS Stream V2 as a source: the images that they bring, and the DTPs that must fill them."""
+"""Checks streams of DECTRIS Stream V2 as a source: their images, and the DTPs that must receive them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ def stream2_problems(
     buffers: Mapping[str, Sequence["PlannedBuffer"]],
     source: RunFileSource,
 ) -> Iterator[str]:
-    """Yield faults of receivers with this link. `buffers`: by receiver."""
+    """Yield the faults of receivers with this link. `buffers`: the buffers of each receiver."""
     streams = [one for one in receivers if "stream2" in (one.source_kind, one.destination_kind)]
     if not streams:
         return
@@ -60,7 +60,7 @@ def _key_problems(file: toml.RunFile, streams: Sequence["PlannedReceiver"], sour
 
 
 def _buffer_problems(file: toml.RunFile, buffer: "PlannedBuffer", source: RunFileSource) -> Iterator[str]:
-    """Yield DTPs that are no whole images: a message has all lines of a channel."""
+    """Yield a line for each DTP that is not a whole image, because a message has all lines of a channel."""
     whole = (file.detector.width, file.detector.height)
     if any((dtp.region.width, dtp.region.height) != whole for dtp in buffer.dtps):
         yield (
