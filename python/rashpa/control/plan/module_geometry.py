@@ -127,7 +127,7 @@ def _axes_of(detector: toml.Detector, source: RunFileSource) -> Axes | None:
 
 
 def _differences(detector: toml.Detector, said: "Experiment", source: RunFileSource) -> Iterator[str]:
-    """Yield a line for each key that both have, with different values. Raise RunFileError when pixel sizes differ."""
+    """Yield a line for each key that run file and geometry give with different values. Raise RunFileError when pixel sizes differ."""
     for key, value in said.said().items():
         own = getattr(detector, key)
         if key not in detector.model_fields_set or math.isclose(own, value, rel_tol=_SAME):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of modules in an image that a kernel assembles. Chips are squares, so that borders between them lie alike in any orientation of a module, but
-all modules must have the same width and height."""
+"""Checks the shapes of modules in an image that a kernel assembles. Chips are squares, so that the borders between them are alike in any orientation
+of a module. But all modules must have the same width and height."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,7 @@ from rashpa.data.geometry.orientation import Orientation
 def shape_troubles(
     kernels: Iterable[Kernel], orientations: Iterable[Orientation], width: int, height: int
 ) -> Iterator[tuple[int, str]]:
-    """Yield the kernels that cannot assemble such modules, by number, and why. `width`, `height`: of a module as it is read."""
+    """Yield the kernels that cannot assemble these modules, by number, with the reason. `width`, `height`: size of a module in readout orientation."""
     if len({orientation.sides(width, height) for orientation in orientations}) < 2:
         return
     for number, kernel in enumerate(kernels):

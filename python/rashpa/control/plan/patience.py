@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The longest silence of a healthy run, by its own rates and deadlines."""
+"""Computes the longest silence of a healthy run from its rates and deadlines."""
 
 from collections.abc import Sequence
 

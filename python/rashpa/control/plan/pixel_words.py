@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kind of arriving pixels, raw words or counts, whether kernels take that kind, and the kind behind the kernels."""
+"""Determines the kind of pixels, raw words or counts: as they arrive, whether kernels take that kind, and after the kernels."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,8 +14,8 @@ _RAW_TYPE = "uint16"
 
 
 def arriving_units(file: RunFile, said: str = "") -> str:
-    """Return units of the pixels that arrive; empty: unknown. `said`: by the files of the dataset, which count. Pixels of a detector that has a calibration
-    are its raw words."""
+    """Return the units of arriving pixels, empty when unknown. `said`: the units that the dataset's files state, which take precedence. Pixels of a
+    detector with a calibration are its raw words."""
     if said:
         return said
     if file.dataset.kind == "jungfrau":
@@ -25,7 +25,7 @@ def arriving_units(file: RunFile, said: str = "") -> str:
 
 
 def units_behind(kernels: Sequence[Kernel], arriving: str) -> str:
-    """Return units of the pixels behind kernels."""
+    """Return the units of pixels after the kernels."""
     makers = [kernel for kernel in kernels if declaration_of(kernel).made("pixels")]
     if makers:
         return KEV if leaves(makers[-1], "") == "float32" else PHOTONS
@@ -34,7 +34,7 @@ def units_behind(kernels: Sequence[Kernel], arriving: str) -> str:
 
 
 def words_problems(file: RunFile, source: RunFileSource, arriving: str) -> Iterator[str]:
-    """Yield a line for each buffer that takes raw words for counts, or counts for raw words. Code from outside may take either."""
+    """Yield a line for each buffer that treats raw words as counts, or counts as raw words. Foreign kernels may take either."""
     calibrated = file.detector.calibration is not None
     advice = "begin with jungfrau" + (
         ", or leave [detector.calibration] out where they are photons" if calibrated else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of emulators and receivers of a run: a name, a node, and the resources that two nodes must not share."""
+"""Defines the common part of a run's emulators and receivers: a name, a node, and the resources that two nodes must not share."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from rashpa.control.runfile.run_file_reader import RunFileSource
 
 @dataclass(frozen=True)
 class PlannedNode:
-    """Describes a node with all its values, given or not. `position` in the run file's list of its role; None when the file lists none."""
+    """Describes a node with all its values, given or default. `position`: its position in the run file's list of its role, None when the file lists
+    none."""
 
     name: str
     position: int | None
@@ -29,31 +30,31 @@ class PlannedNode:
 
     @property
     def label(self) -> str:
-        """Return the name for messages."""
+        """Return the name of the node for messages."""
         return self.name if self.name == self.role else f"{self.role} {self.name}"
 
     @property
     def shown_name(self) -> str:
-        """Return the node's name where the run file lists several, and else an empty text."""
+        """Return the node's name when the run file lists several nodes of its role, otherwise an empty text."""
         return "" if self.position is None else self.name
 
     @property
     def machine(self) -> str:
-        """Return the host of the node; empty: this machine."""
+        """Return the host of the node, empty for this machine."""
         host = urlsplit(self.node).hostname or ""
         return "" if host in ("localhost", "::1") or host.startswith("127.") else host
 
     def key(self, name: str) -> KeyPath:
-        """Return the key where the value of `name` stands in the run file."""
+        """Return the key of the run file that determines the value `name`."""
         return ("nodes", self.role) if name == "node" and name not in self.given else self.own_key(name)
 
     def own_key(self, name: str) -> KeyPath:
-        """Return the key where a value of its own stands or would stand."""
+        """Return the key of the node's own table for the value `name`, whether it exists or not."""
         return (self.role, self.position, name) if self.position is not None else (self.role, name)
 
 
 def is_loopback(url: str) -> bool:
-    """Return True when a node's URL names this machine itself."""
+    """Return True when a node's URL has a loopback address, and thus means this machine."""
     return any(url.startswith(f"http://{host}") for host in ("127.", "localhost", "[::1]"))
 
 
@@ -73,7 +74,7 @@ def node_problems(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterat
 
 
 def _same_name(one: PlannedNode, other: PlannedNode, source: RunFileSource) -> str:
-    """Return the fault of two nodes with one name. The later one in the file's lists is to be renamed; a node in no list has its name by default."""
+    """Return the fault of two nodes with the same name. It asks to rename the later one in the file's lists; a node in no list has its default name."""
     listed, earlier = (other, one) if other.position is not None else (one, other)
     where = source.where(listed.own_key("name"))
     if earlier.position is None:
@@ -85,7 +86,7 @@ def _same_name(one: PlannedNode, other: PlannedNode, source: RunFileSource) -> s
 
 
 def processor_cautions(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
-    """Yield nodes on one machine that would pin their threads to the same processors."""
+    """Yield a line for nodes on one machine that would pin their threads to the same processors."""
     for one, other in combinations(nodes, 2):
         if one.processor >= 0 and one.processor == other.processor and one.machine == other.machine:
             yield (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The receivers of a run file: their settings, and the resources that two must not share."""
+"""Plans the receivers of a run file: their settings, and the resources that two receivers must not share."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -51,12 +51,12 @@ def _planned(file: toml.RunFile, section: toml.Receiver, position: int | None) -
 
 
 def link_to(link: toml.Link, receiver: PlannedReceiver) -> toml.Link:
-    """Return [link] as it would be if all receivers were as this one."""
+    """Return the table [link] as it would be if all receivers were like this one."""
     return link.model_copy(update={"source": receiver.source_kind, "destination": receiver.destination_kind})
 
 
 def receiver_problems(file: toml.RunFile, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
-    """Yield a line for each fault of the receivers, and of keys of buffers that name them."""
+    """Yield a line for each fault of the receivers, and of the buffers' keys that name receivers."""
     names = [receiver.name for receiver in receivers]
     for receiver in receivers:
         yield from _own_problems(receiver, source)
@@ -102,7 +102,7 @@ def _common_problems(
 
 
 def _same_address(one: PlannedReceiver, other: PlannedReceiver) -> bool:
-    """Return True when one could take packets for the other: the same address, or a wildcard on the same machine."""
+    """Return True when one receiver could get packets for the other: the same address, or a wildcard on the same machine."""
     if one.address == other.address:
         return True
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rectangles of pixels, and collections of them that are searched by place."""
+"""Defines rectangles of pixels, and collections of them that can be searched by place."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Describes pixels: x, y, width, height."""
+    """Describes a rectangle of pixels: x, y, width, height."""
 
     x: int
     y: int
@@ -23,7 +23,7 @@ class Rectangle:
         return self.y + self.height
 
     def common(self, other: "Rectangle") -> "Rectangle | None":
-        """Return the area that both cover, None when they do not meet."""
+        """Return the area that both rectangles cover, None when they do not overlap."""
         x, y = max(self.x, other.x), max(self.y, other.y)
         width, height = min(self.right, other.right) - x, min(self.bottom, other.bottom) - y
         return Rectangle(x, y, width, height) if width > 0 and height > 0 else None
@@ -36,7 +36,7 @@ class Rectangle:
 
 
 class Rectangles:
-    """Finds, among rectangles of about the same size, those that overlap a place; it compares few of the others. There is at least one."""
+    """Finds, among rectangles of similar size, those that overlap a place, with few comparisons. The collection is not empty."""
 
     def __init__(self, rectangles: Sequence[Rectangle]) -> None:
         self.all = tuple(rectangles)
@@ -49,7 +49,7 @@ class Rectangles:
         self.height = max(one.bottom for one in self.all)
 
     def meeting(self, place: Rectangle) -> list[int]:
-        """Return the numbers of those that have a pixel there, in order."""
+        """Return the numbers of the rectangles that overlap `place`, in order."""
         near: Iterable[int] = range(len(self.all))
         if (place.width // self._cell + 2) * (place.height // self._cell + 2) < len(self.all):
             near = {number for cell in self._cells_of(place) for number in self._cells.get(cell, ())}

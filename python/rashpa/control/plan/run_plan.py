@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans a run file for each node: the DTPs, the places of their pixels, the number of images of each buffer.
+"""Makes a plan from a run file for each node: the DTPs, the places of their pixels, the number of images of each buffer.
 
-It finds every fault that shows without asking a machine, before anything starts; `capacity` asks the machines.
+It finds every fault that can be found without asking a machine, before anything starts; `capacity` asks the machines.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ def load_plan(path: Path) -> Plan:
 
 
 def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -> Plan:
-    """Plan a run. Raise RunFileError as `load_plan` does. `plays`: True when the dataset is played; its files must be there then."""
+    """Return the plan of a run. Raise RunFileError as `load_plan` does. `plays`: True when the dataset is played, so that its files must exist."""
     foreign = file.detector.control is not None
     plays = plays and not foreign
     file, placed = with_places(file, source)
@@ -101,7 +101,7 @@ def _plan_buffers(
     source: RunFileSource,
     first_receiver: str,
 ) -> tuple[list[PlannedBuffer], list[str]]:
-    """Return the possible buffers, and the faults of the others. `sections`: with their positions in the run file."""
+    """Return the buffers without faults, and the faults of the others. `sections`: the tables of buffers with their positions in the run file."""
     problems: list[str] = []
     buffers: list[PlannedBuffer] = []
     first_id = 0
@@ -128,7 +128,7 @@ def _plan_buffers(
 
 
 def _plan_problems(plan: Plan) -> Iterator[str]:
-    """Yield what is wrong with buffers, nodes and ways that are right on their own."""
+    """Yield the contradictions between buffers, nodes and routes that are valid on their own."""
     yield from _count_problems(plan)
     yield from shared_card_problems(plan)
     players = {group.name: plan.emulators_of(group) for group in plan.groups}
@@ -152,7 +152,7 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
 
 
 def joined_plan(plan: Plan, joined: Joined) -> Plan:
-    """Return the plan with one more member of a group, whose DTPs come behind all others. Raise RunFileError that says why that is impossible."""
+    """Return the plan with one more member of a group; its DTPs come after all others. Raise RunFileError with the reason when that is impossible."""
     try:
         file = with_joined(plan.file, plan.groups, joined)
     except ValueError as error:
@@ -161,7 +161,7 @@ def joined_plan(plan: Plan, joined: Joined) -> Plan:
 
 
 def _count_problems(plan: Plan) -> Iterator[str]:
-    """Yield nodes with more DTPs than one can have."""
+    """Yield a line for each node with more DTPs than a node can have."""
     for node in plan.nodes:
         count = len(plan.dtps_of(node.name) if isinstance(node, PlannedReceiver) else plan.dtps_from(node.name))
         if count > MAX_NODE_DTPS:
@@ -189,7 +189,7 @@ def assembled_size(detector: toml.Detector) -> tuple[int, int]:
 
 
 def _bands(region: Rectangle, count: int) -> Iterator[Rectangle]:
-    """Cut `region` into `count` bands of nearly equal height, top to bottom."""
+    """Yield `region` cut into `count` bands of nearly equal height, from top to bottom."""
     for band in range(count):
         top, bottom = region.height * band // count, region.height * (band + 1) // count
         yield Rectangle(region.x, region.y + top, region.width, bottom - top)

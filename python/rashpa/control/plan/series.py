@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Series: parts of a run, each with files and books of its own, while nodes, memory and queue pairs stay as they are (docs/decisions/0073)."""
+"""Plans series: parts of a run with files and books of their own, while nodes, memory and queue pairs stay the same (docs/decisions/0073)."""
 
 import math
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from rashpa.control.runfile.run_file_reader import RunFileSource
 
 
 def images_of_series(file: toml.RunFile, buffer: toml.Buffer) -> int:
-    """Return the images of a series in a buffer; 0: the run has no series."""
+    """Return the number of images of a series in a buffer, 0 in a run without series."""
     return (file.run.series_frames or 0) // buffer.every
 
 
 def series_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Yield series that would end within a stack of a buffer, or within a kernel's sum; and sinks that know no series."""
+    """Yield a line for each series that would end within a buffer's stack, or within a kernel's sum, and for each sink that does not support series."""
     frames = file.run.series_frames
     if frames is None:
         return
@@ -34,6 +34,6 @@ def series_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
 
 
 def _parts_of(buffer: toml.Buffer) -> list[int]:
-    """Return numbers of images that belong together."""
+    """Return the sizes, in images, of groups that a series must not split: the stack, and the windows of kernels."""
     windows = [getattr(kernel, "window", None) for kernel in buffer.kernel]
     return [buffer.stack, *(window for window in windows if isinstance(window, int) and window > 0)]

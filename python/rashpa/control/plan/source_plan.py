@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment as stored images describe it, for files that `rashpa process`, or a run that plays the images, makes of them. The run file's own value
-counts first, then that of its geometry, then the source's, then the default. A difference between run file and source is a caution, and the file names the
-origin of each value."""
+"""Merges the experiment's description in stored images into a plan, for files that `rashpa process`, or a run that plays these images, makes. The run
+file's own value takes precedence, then that of its geometry, then the source's, then the default. A difference between run file and source is a
+caution. The file names the origin of each value."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ _RUN = ("sample", "instrument", "source")
 
 @dataclass(frozen=True)
 class Merged:
-    """Holds a plan with the facts of its source. `origins`: by key "given", "read" or "default"; `cautions`: lines."""
+    """Holds a plan with the facts of its source. `origins`: by key, "given", "read" or "default"; `cautions`: lines of text."""
 
     plan: Plan
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -48,8 +48,8 @@ class Merged:
 
 
 def with_facts(plan: Plan, facts: "SourceFacts", source: Path, *, recorded: bool = True) -> Merged:
-    """Take over the facts of the source that are given nowhere else. `recorded`: the times of frames are those of the source, too; they are not when it is
-    played again."""
+    """Add the facts of the source that are given nowhere else to the plan. `recorded`: True when the times of frames come from the source, too; False
+    when it is played again."""
     detector, run = plan.file.detector, plan.file.run
     given = {key for key in _DETECTOR if key in detector.model_fields_set and getattr(detector, key) is not None}
     taken = {key: value for key, value in facts.values.items() if key in _DETECTOR and key not in given}
@@ -79,7 +79,7 @@ def with_facts(plan: Plan, facts: "SourceFacts", source: Path, *, recorded: bool
 
 
 def _beam_cautions(taken: Mapping[str, object], beam: tuple[float, float], source: Path) -> Iterator[str]:
-    """Yield a caution where the source's beam centre is not where its axes put it."""
+    """Yield a caution when the source's beam centre contradicts its axes."""
     said = [float(str(taken.get(f"beam_center_{axis}", at))) for axis, at in zip("xy", beam, strict=True)]
     away = math.hypot(said[0] - beam[0], said[1] - beam[1])
     if away > 1:
@@ -110,7 +110,7 @@ def _differences(plan: Plan, facts: "SourceFacts", given: set[str], source: Path
 
 
 def _panels(plan: Plan, facts: "SourceFacts", pitch: float) -> Iterator[PanelPlace]:
-    """Yield the parts of the plan's modules that the source places; none when modules are turned, since a stored image is not."""
+    """Yield the parts of the plan's modules that the source places; nothing when modules are rotated, since a stored image is not."""
     if any(not module.orientation.upright for module in plan.file.detector.module):
         return
     for number, module in enumerate(module_rectangles(plan.file.detector)):
@@ -122,12 +122,12 @@ def _panels(plan: Plan, facts: "SourceFacts", pitch: float) -> Iterator[PanelPla
 
 
 def ordered(destination: telegram.Destination, facts: "SourceFacts") -> telegram.Destination:
-    """Return the order with facts for which a run file has no keys: the time of the images, the value from which on they are saturated, and their units."""
+    """Return the order with facts for which a run file has no keys: the time of the images, their saturation value, and their units."""
     return replace(destination, buffers=tuple(_buffer(buffer, facts) for buffer in destination.buffers))
 
 
 def makes_pixels(kernels: Sequence[Kernel]) -> bool:
-    """Return True when one of the kernels makes pixels: then statements on the values of pixels no longer hold."""
+    """Return True when one of the kernels makes pixels, so that statements on the values of the original pixels no longer hold."""
     return any(any(port.port == "pixels" for port in declaration_of(kernel).makes) for kernel in kernels)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The experiment as a run's stored dataset describes it, for the plan, where the run file says nothing."""
+"""Adds to the plan the experiment's description in a stored dataset, where the run file gives none."""
 
 import functools
 import os
@@ -25,7 +25,7 @@ _SHOWN = {"name", "description"}  # of the detector: they are texts, and no meas
 
 @dataclass(frozen=True)
 class _Said:
-    """Holds the facts of a dataset. `path`: of the file that states them."""
+    """Holds the facts of a dataset. `path`: the file that states them."""
 
     facts: SourceFacts
     path: Path
@@ -33,8 +33,8 @@ class _Said:
 
 
 def with_source(plan: Plan) -> Plan:
-    """Return the plan with the facts of its stored dataset, when this machine plays it; the same plan else. A file that cannot be read is a caution. Raise
-    RunFileError when kernels cannot take its pixels as they are."""
+    """Return the plan with the facts of its stored dataset if this machine plays it, otherwise the same plan. An unreadable file is a caution. Raise
+    RunFileError when kernels cannot take its kind of pixels."""
     if not any(emulator.node == "local" for emulator in plan.emulators):
         where = plan.source.where(("dataset", "path"))
         text = f"{where}: {plan.emulators[0].label} reads it, and what it says of the experiment is not taken over; give it in [detector]"
@@ -74,12 +74,12 @@ def _said_by(plan: Plan) -> _Said | None:
 
 @functools.lru_cache(maxsize=16)
 def _facts_of(path: Path, shape: tuple[int, int], follow: tuple[str, ...], _state: tuple[int, ...]) -> SourceFacts:
-    """Read the facts once, as long as the file is the same: a plan is made more than once."""
+    """Return the facts, cached while the file is unchanged, because a plan is made more than once."""
     return read_source_facts(path, shape, Reading(follow=tuple(map(Path, follow))))
 
 
 def _lies_as_stored(spec: StoredSpec, file: RunFile) -> bool:
-    """Return True when the image of the run is the stored one: then the beam meets it at the same place."""
+    """Return True when the run's image equals the stored one, so that the beam hits both at the same place."""
     modules = file.detector.module
     same = [tuple(one) for one in spec.places] == [(one.x, one.y) for one in modules]
     return same and all(one.orientation.upright for one in modules)
@@ -92,7 +92,7 @@ def _without_places(facts: SourceFacts) -> SourceFacts:
 
 
 def _of_directory(folder: Path) -> _Said | None:
-    """Return the energy of the dataset's photons, whether its frames were computed, and whether its pixels are raw words."""
+    """Return the facts of a dataset's folder: the photon energy, whether frames were computed, and whether pixels are raw words."""
     path = folder / "dataset.json"
     try:
         said = json_of(read_regular(path, MOST_DESCRIPTION))
@@ -111,7 +111,7 @@ def _of_directory(folder: Path) -> _Said | None:
 
 
 def _labels(merged: Merged, path: Path) -> Iterator[str]:
-    """Yield the origin of each value, as files state it."""
+    """Yield the origin of each value in the form for files."""
     for origin, words in (("given", "given in the run file"), ("read", f"read of {path}"), ("default", "default")):
         keys = sorted(key for key, said in merged.origins.items() if said == origin and key not in _SHOWN)
         if keys:

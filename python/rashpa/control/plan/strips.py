@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that several devices split: the number of rows of each, as src/rashpa/unit/split/strips.hpp cuts them, and the kernels that can work so."""
+"""Computes how several devices split images: the number of rows of each, as in src/rashpa/unit/split/strips.hpp, and the kernels that support it."""
 
 import math
 from itertools import pairwise
@@ -20,7 +20,7 @@ def rows_of_strips(width: int, height: int, members: int) -> tuple[int, ...]:
 
 
 def strips_of(section: Buffer, width: int, height: int) -> tuple[int, ...]:
-    """Return the rows of an image that each device of the buffer has: all of them where stacks are dealt."""
+    """Return the rows of an image for each device of the buffer; all rows when devices get whole stacks."""
     members = len(section.device_names)
     return rows_of_strips(width, height, members) if section.splits_images else (height,) * members
 

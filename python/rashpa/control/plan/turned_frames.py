@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that emulators need for turned modules: a copy of all different frames for each module and orientation."""
+"""Computes the memory that emulators need for rotated modules: a copy of all different frames for each module and orientation."""
 
 from pathlib import Path
 
@@ -16,14 +16,14 @@ _MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
 
 
 def turned_modules(plan: Plan, emulator: PlannedEmulator) -> frozenset[tuple[int, Orientation]]:
-    """Return the turned modules of which the emulator holds a copy."""
+    """Return the rotated modules, with orientation, of which the emulator keeps a copy."""
     return frozenset(
         (dtp.module, dtp.orientation) for dtp in plan.dtps_from(emulator.name) if not dtp.orientation.upright
     )
 
 
 def turned_bytes(plan: Plan, emulator: PlannedEmulator) -> int | None:
-    """Return the bytes of the copies; 0 without any, None where the number of different frames is unknown here."""
+    """Return the bytes of the copies: 0 without any, None when the number of different frames is unknown on this machine."""
     copies = len(turned_modules(plan, emulator))
     frames = different_frames(plan, emulator) if copies else 0
     return None if frames is None else copies * frames * frame_bytes(plan)
@@ -36,7 +36,7 @@ def frame_bytes(plan: Plan) -> int:
 
 
 def different_frames(plan: Plan, emulator: PlannedEmulator) -> int | None:
-    """Return the number of frames in the dataset, None where this machine cannot know it."""
+    """Return the number of frames in the dataset, None when this machine cannot know it."""
     spec = resolved_dataset(plan.file, plan.source, emulator.node)
     if isinstance(spec, JungfrauSpec | PatternSpec):
         return spec.frames

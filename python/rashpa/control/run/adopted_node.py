@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node of a manager that is gone: a process of this machine without a parent."""
+"""Controls a node whose manager has died: a process of this machine without a parent."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ _END_S = 13.0  # after SIGTERM: Abort and Reset have 10 s
 
 
 class AdoptedNode:
-    """Stands for a `LocalNode` that another process has started."""
+    """Controls a node process that another process has started, with the methods of `LocalNode`."""
 
     def __init__(self, label: str, known: KnownNode) -> None:
         self.name = label
@@ -24,7 +24,7 @@ class AdoptedNode:
         self._known = known
 
     async def ended(self, within_s: float = 0.5) -> str:
-        """Return in words that the process has ended, empty while it lives."""
+        """Return a text that the process has ended, empty while it runs."""
         if not await self._wait(within_s):
             return ""
         return (
@@ -38,7 +38,7 @@ class AdoptedNode:
                 os.kill(self.pid, signal.SIGKILL)
 
     async def close(self) -> None:
-        """Let the process end by itself, then end it, in a bounded time."""
+        """Let the process end, then kill it, within a bounded time."""
         for number, patience_s in ((signal.SIGTERM, _CLOSE_S), (signal.SIGKILL, _END_S), (None, _CLOSE_S)):
             if await self._wait(patience_s):
                 return
@@ -47,7 +47,7 @@ class AdoptedNode:
                     os.kill(self.pid, number)
 
     async def _wait(self, seconds: float) -> bool:
-        """Return True when the node has ended within that time."""
+        """Return True when the node ends within that time."""
         try:
             file = os.pidfd_open(self.pid)
         except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes over a run whose manager is gone: finds its nodes by the journal, watches the run to its end, and closes the books."""
+"""Takes over a run whose manager has died: finds its nodes with the journal, watches the run to its end, and closes the books."""
 
 import functools
 import socket
@@ -23,7 +23,7 @@ _BEGUN = {"receiver": ("running", "finished"), "emulator": ("running", "paused",
 
 
 class AdoptedNodes(RunNodes):
-    """Holds the nodes of the run in the record."""
+    """Holds the nodes of the run, as the record describes them."""
 
     def __init__(self, record: Record, token: str) -> None:
         certificate = RunCertificate(record.certificate) if record.certificate else None
@@ -40,7 +40,7 @@ class AdoptedNodes(RunNodes):
 
 
 class AttachedCourse(Course):
-    """Carries the run of the record on from the point where its manager was gone."""
+    """Continues the run of the record from its present state."""
 
     def __init__(self, record: Record, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)
@@ -52,7 +52,7 @@ class AttachedCourse(Course):
         self.groups.begin(notes.began)
 
     async def carry_through(self) -> None:
-        """Carry the run from its present state to the closed books. Raise NodeError when a node fails."""
+        """Carry the run from its present state to closed books. Raise NodeError when a node fails."""
         fleet = self._fleet
         self._notes.tell("attaching")
         await self._nodes.connect(fleet.plan)
@@ -66,7 +66,8 @@ class AttachedCourse(Course):
             await self._see_through()
 
     async def _find_run(self) -> None:
-        """Ask all nodes, then raise NodeError when one is not in the run any more, or the run had not begun. Members of groups may be gone."""
+        """Ask all nodes for their status. Raise NodeError when one no longer belongs to the run, or when the run had not begun. Members of groups may
+        be lost."""
         fleet = self._fleet
         trouble = {name: error for name in fleet.clients if (error := await self._absent(name))}
         members = [name for name in trouble if name in self.groups.members]
@@ -82,7 +83,7 @@ class AttachedCourse(Course):
             raise next(error for name, error in trouble.items() if name not in members)
 
     async def _absent(self, name: str) -> NodeError | None:
-        """Return why a node is not in the run; None when it is ours, and its status is known."""
+        """Return the reason why a node does not belong to the run; None when it does, and its status is stored."""
         client = self._fleet.clients[name]
         try:
             status = await client.status()
@@ -105,7 +106,7 @@ class AttachedCourse(Course):
 
 
 def attached(journal: Journal, observer: Observer = unobserved, token: str = "") -> Manager:
-    """Return the manager that goes on with the run. Raise JournalError or RunFileError when there is nothing to take over."""
+    """Return the manager that continues the run. Raise JournalError or RunFileError when there is no run to take over."""
     record = journal.take_over()
     journal.report = journal.report or record.report
     here = socket.gethostname()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The orders that give nodes the destination of pixels, and the answers for each DTP."""
+"""Sends nodes the orders that connect their DTPs, and checks the answers for each DTP."""
 
 from collections.abc import Mapping
 
@@ -35,14 +35,14 @@ async def configure_emulator(
 async def join_emulator(
     plan: Plan, member: str, emulator: NodeClient, ends: Mapping[int, tuple[Endpoint, Placement]]
 ) -> tuple[Endpoint, ...]:
-    """Add a member to a group; return the endpoints from which its DTPs are sent. Raise NodeError when the emulator refuses."""
+    """Add a member to a group; return the endpoints from which its DTPs send. Raise NodeError when the emulator refuses."""
     answer = await emulator.join(join_telegram(plan, member, ends))
     _expect(emulator.name, "Join", len(ends), endpoints=len(answer.endpoints))
     return answer.endpoints
 
 
 def _expect(node: str, order: str, dtps: int, **answered: int) -> None:
-    """Raise NodeError unless the node answers with one of each for each DTP."""
+    """Raise NodeError unless the node's answer has as many entries of each kind as there are DTPs."""
     if any(count != dtps for count in answered.values()):
         said = " and ".join(f"{count} {what}" for what, count in answered.items())
         raise NodeError(node, f"{node} answers {order} with {said} for {dtps} DTP{'s' * (dtps != 1)}", "telegram")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The regular course of a run: nodes are claimed, configured, started and watched, and the books are closed. Every wait is bounded.
+"""Carries out the regular course of a run: nodes are claimed, configured, started and watched, and the books are closed. Every wait is bounded.
 
-Order of the telegrams: the receivers are configured first (their answers say where the DTPs write), then the emulators; the receivers are armed
-with the emulators' endpoints and started before the emulators. When all emulators are finished, Stop tells the receivers that nothing more will
-come. Nodes of one role get an order at the same time, and all answers are waited for.
+Order of the telegrams: the receivers are configured first, because their answers say where the DTPs write; then the emulators. The receivers are
+armed with the emulators' endpoints and started before the emulators. When all emulators have finished, Stop tells the receivers that nothing more
+will come. All nodes of one role get an order at the same time, and all answers are awaited.
 
-Before all that every node is claimed, one after the other and by all managers in the same order: of two that start at once the one that is
-refused holds nothing that the other still needs, and one of them gets all.
+Before that, every node is claimed, one after the other and by all managers in the same order. So of two managers that start at once, the refused one
+holds no node that the other still needs, and one of them gets all nodes.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log bes
 
 
 def unprepared() -> None:
-    """Prepare nothing."""
+    """Do nothing: the default for `prepare`."""
 
 
 class Course:
-    """Carries one run through. `forced`: exceeded limits of links, memory or units stop nothing. `desk`: the place where receivers ask to join."""
+    """Carries out one run. `forced`: exceeded limits of links, memory or units do not stop it. `desk`: receives requests to join."""
 
     def __init__(
         self,
@@ -93,11 +93,11 @@ class Course:
                     await self._detector.stop()
 
     async def cancel(self) -> None:
-        """Take in no more receivers."""
+        """Accept no more receivers."""
         await self._joining.cancel()
 
     async def _ask_abilities(self) -> None:
-        """Ask for the capabilities of the nodes. Raise CapacityError when they cannot do what the plan demands."""
+        """Ask the nodes for their capabilities. Raise CapacityError when they lack a feature that the plan needs."""
         fleet, capabilities = self._fleet, self._outcome.capabilities
         capabilities.update(await fleet.ask_abilities())
         check_abilities(fleet.plan, capabilities)
@@ -138,7 +138,7 @@ class Course:
         await self._see_through()
 
     def _get_ready(self) -> None:
-        """Import modules for the end, in a thread of their own."""
+        """Import, in a separate thread, the modules that the end of the run needs."""
         importlib.import_module("rashpa.control.books.books")
         self.prepare()
 
@@ -200,7 +200,7 @@ class Course:
         await gather_all(self._release(name) for name in fleet.alive(fleet.clients))
 
     def _ends(self, elapsed_s: float) -> bool:
-        """Return True when the run is to end before its sources say so; a detector that sends by itself never does."""
+        """Return True when the run must end although its sources still send. This never holds for a detector that sends by itself."""
         if self._end.due(elapsed_s):
             return True
         if self._detector is None or not self._detector.ended(self._fleet.heard_of(self._fleet.receivers)):
@@ -224,8 +224,8 @@ class Course:
         joining: bool = False,
         through_at: float = 0.0,
     ) -> None:
-        """Watch until all `awaited` are finished, or `ends` returns True. Raise NodeError when a node is lost, in fault, or stalled. `through_at`: when they
-        may be finished at the earliest, if that is not now."""
+        """Watch the nodes until all `awaited` ones have finished, or `ends` returns True. Raise NodeError when a node is lost, in fault, or stalled.
+        `through_at`: the monotonic time before which they cannot finish."""
         due = max(through_at, time.monotonic())
         while True:
             if joining:
@@ -243,7 +243,7 @@ class Course:
             await asyncio.sleep(max(next_look_s(time.monotonic(), due, _POLL_S), asked_s))
 
     async def _look_at_all(self) -> float:
-        """Look at all nodes; return the seconds that it took. Raise NodeError of a node that the run needs."""
+        """Ask all nodes for their status; return the seconds that this took. Raise NodeError when a node that the run needs fails."""
         began = time.monotonic()
         await gather_limited(self._look_at, self._fleet.alive(self._fleet.clients))
         asked_s = time.monotonic() - began
@@ -260,12 +260,12 @@ class Course:
             await self._go_on_without(name, error)
 
     async def _go_on_without(self, name: str, error: NodeError) -> None:
-        """Give up a node at which an order or a question has failed. Raise the error where the node is not lost, or the run needs it."""
+        """Give up a node at which an order or a request has failed. Raise the error when the node is not lost, or when the run needs it."""
         if not error.lost or not await self.groups.give_up(name, await self._nodes.reason_of(error, name)):
             raise error
 
     def _check_stall(self, waited: Collection[str]) -> None:
-        """Raise NodeError when a node stands still."""
+        """Raise NodeError when a node makes no progress."""
         waits = self._detector is not None or self._fleet.plan.file.detector.trigger == "software"
         resting = waits and not self._end.wanted
         if resting or (found := self._stall.stalled(self._fleet.last, waited)) is None:
@@ -275,7 +275,7 @@ class Course:
         raise NodeError(label, text, "deadline")
 
     def _trouble_of(self, name: str) -> NodeError | None:
-        """Return the fault of a node that answers and yet cannot go on."""
+        """Return the fault of a node that answers but cannot continue, None without one."""
         client, last = self._fleet.clients[name], self._fleet.status(name)
         if last.state == UNHEARD:
             return None
@@ -300,7 +300,7 @@ class Course:
                 return self._notes.tell("done")
 
     async def _release(self, name: str) -> None:
-        """Release a node whose books are taken; the run has lost nothing when it is gone."""
+        """Release a node after its books were taken. A node that is lost by now is only a caution."""
         try:
             await self._fleet.clients[name].order(telegram.Reset())
         except NodeError as error:
@@ -309,7 +309,7 @@ class Course:
             self._notes.caution(f"{await self._nodes.reason_of(error, name)}, after its books had been taken")
 
     def _follow(self, joined: Joined) -> None:
-        """Take notice of one more receiver in the fleet."""
+        """Update plan, notes and stall watch for a receiver that has joined."""
         self._outcome.plan = self._fleet.plan
         self._notes.joined += (joined,)
         self._stall = StallWatch(self._fleet.plan)

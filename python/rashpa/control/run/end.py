@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends a run before its last frame, or a run without a known last frame: all emulators end after the same frame."""
+"""Ends a run before its last frame, or a run with an unknown last frame: all emulators end after the same frame."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,8 @@ from rashpa.control.telegrams.telegram import Status
 
 
 class EndOfRun:
-    """Decides whether a run ends now, and tells its receivers its length. `wanted`: it is to end; `by`: the user who asked for it."""
+    """Decides whether a run ends now, and sends its receivers their numbers of images. `wanted`: True when it should end; `by`: the user who asked
+    for it."""
 
     def __init__(self, plan: Plan, journal: Journal | None) -> None:
         self.wanted = False
@@ -29,7 +30,7 @@ class EndOfRun:
         return self.wanted or self._plan.end_told
 
     def begin(self) -> None:
-        """Forget requests of an earlier run."""
+        """Remove requests to an earlier run."""
         if self._requests is not None:
             self._requests.forget()
 
@@ -37,7 +38,7 @@ class EndOfRun:
         self.wanted, self.by = True, by
 
     def due(self, elapsed_s: float) -> bool:
-        """Return True when the run is to end by now."""
+        """Return True when the run should end: on request, or after its duration."""
         duration_s = self._plan.file.run.duration_s
         if duration_s is not None and elapsed_s >= duration_s:
             self.wanted = True
@@ -49,8 +50,8 @@ class EndOfRun:
         return self.wanted
 
     def orders(self, names: Iterable[str], sources: Iterable[Status]) -> dict[str, telegram.Stop]:
-        """Return Stop orders for the receivers: how many images of each DTP were due, by the emulators' word where the run was ended early, or by the images
-        that have come from a detector that sends by itself."""
+        """Return Stop orders for the receivers, with the number of due images of each DTP. When the run ends early, the emulators' counters give it,
+        or for a detector that sends by itself the images that have arrived."""
         if self.early and not self._plan.emulators:
             images = images_come(self._plan, sources)
         elif self.early:
@@ -64,13 +65,13 @@ class EndOfRun:
         }
 
     def answer(self, outcome: Outcome) -> None:
-        """Answer the request with the result of the run."""
+        """Answer a request to stop with the result of the run."""
         if self._requests is not None:
             self._requests.answer(_answer_of(outcome))
 
 
 def images_come(plan: Plan, statuses: Iterable[Status]) -> dict[int, int]:
-    """Return the images of each DTP up to the latest frame of which any DTP has one."""
+    """Return the number of due images of each DTP, up to the latest frame of which any DTP has an image."""
     buffers = [buffer for status in statuses if status.destination for buffer in status.destination.buffers]
     come = {dtp.id: dtp.complete + dtp.partial + dtp.missing for buffer in buffers for dtp in buffer.dtps}
     last = {one.section.name: max(come.get(dtp.id, 0) for dtp in one.dtps) for one in plan.buffers}
@@ -82,7 +83,7 @@ def images_come(plan: Plan, statuses: Iterable[Status]) -> dict[int, int]:
 
 
 def never_early(plan: Plan) -> str:
-    """Return why a run of this plan cannot end in order before its last frame, empty when it can."""
+    """Return the reason why a run of this plan cannot end in order before its last frame, empty when it can."""
     if any(emulator.engine == "fpga" for emulator in plan.emulators):
         return (
             "a card plays all frames that it was configured for; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
@@ -95,8 +96,8 @@ def never_early(plan: Plan) -> str:
 
 
 async def end_sources(emulators: Sequence[NodeClient], receivers: Sequence[NodeClient]) -> int:
-    """Pause the sources that still send, also those that are to pause at a later frame, take the latest frame that any has begun, and tell them to go on to
-    it. The deadlines of the receivers are held for that time. Return how many frames the run has. Raise NodeError when a node does not obey."""
+    """Stop all sources after the same frame and return the number of frames of the run. Pause all sources, take the latest frame that any has begun,
+    and order them to play up to it. The deadlines of the receivers are suspended meanwhile. Raise NodeError when a node refuses."""
     async with deadlines_held(receivers):
         return await _end_at_one_frame(emulators)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A detector that no emulator plays: started and stopped as [detector.control] says, and at its end when nothing more comes."""
+"""Controls a detector that sends by itself: it is started and stopped as [detector.control] says, and has ended when nothing more arrives."""
 
 import asyncio
 import contextlib
@@ -23,14 +23,14 @@ _ENDPOINTS = "RASHPA_ENDPOINTS"
 
 
 def end_of(control: Control | None, link: str) -> Endpoint:
-    """Return the end of a detector on this kind of link. At most its address is known: RoCEv2 fixes its port, and port 0 stands for any of other links."""
+    """Return the endpoint of a detector on this kind of link. At most its address is known. RoCEv2 fixes its port; for other links, port 0 means any."""
     address = control.address if control is not None else ""
     port = _ROCE_PORT if link == "roce" else 0
     return Endpoint(address=address or "0.0.0.0", port=port, qpn=0, rkey=0)  # noqa: S104 (where it sends from is not known)
 
 
 class ForeignDetector:
-    """Follows the detector of one run. `clock`: seconds that the manager has not stood still."""
+    """Controls the detector of one run. `clock`: returns the seconds in which the manager has run."""
 
     def __init__(self, plan: Plan, control: Control, clock: Callable[[], float] | None = None) -> None:
         self._plan, self._control = plan, control
@@ -43,19 +43,19 @@ class ForeignDetector:
         self.cautions: tuple[str, ...] = ()
 
     async def prepare(self) -> None:
-        """Prepare the detector. Raise NodeError when that fails."""
+        """Prepare the detector. Raise NodeError when preparing fails."""
         if self._control.kind == "command" and self._control.prepare:
             await self._carry_out("prepare", self._control.prepare)
         elif self._control.kind == "slsdet":
             await asyncio.to_thread(self._load_slsdet)
 
     def know(self, ends: Mapping[int, tuple[Endpoint, Placement]]) -> None:
-        """Note the memory to which each DTP of the detector writes, by the DTP's id."""
+        """Store the memory to which each DTP of the detector writes, by the DTP's id."""
         told = ({"dtp": dtp, **asdict(end), **asdict(place)} for dtp, (end, place) in ends.items())
         self._endpoints = json.dumps(list(told))
 
     async def start(self) -> None:
-        """Start the detector, and do not wait for its end. Raise NodeError when that fails."""
+        """Start the detector, and do not wait for its end. Raise NodeError when the start fails."""
         self._since = self._clock()
         if self._control.kind == "command" and self._control.start:
             self._started = await self._begin("start", self._control.start)
@@ -63,7 +63,7 @@ class ForeignDetector:
             await asyncio.to_thread(self._ask, "startDetector")
 
     async def stop(self) -> None:
-        """Stop the detector, also after a failure. Raise NodeError when that fails."""
+        """Stop the detector, also after a failure. Raise NodeError when stopping fails."""
         try:
             if self._control.kind == "command" and self._control.stop:
                 await self._carry_out("stop", self._control.stop)
@@ -73,7 +73,7 @@ class ForeignDetector:
             await self._end_start()
 
     def ended(self, statuses: Mapping[str, Status]) -> bool:
-        """Return True when all images are there, or none came for as long as the run file allows."""
+        """Return True when all images have arrived, or when none has arrived for the time that the run file allows."""
         buffers = [one for status in statuses.values() if status.destination for one in status.destination.buffers]
         dtps = [dtp for buffer in buffers for dtp in buffer.dtps]
         arrived = sum(dtp.complete + dtp.partial for dtp in dtps)
@@ -117,7 +117,7 @@ class ForeignDetector:
             raise NodeError(_LABEL, f"{where}: {words[0]} ended with status {status}; run it by hand", "config")
 
     async def _end_start(self) -> None:
-        """End the program of `start`, where it goes on."""
+        """End the program of the key `start`, if it still runs."""
         process = self._started
         if process is None or process.returncode is not None:
             return

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a run that cannot go on: nodes that still answer are aborted, last counters are taken, and the first missing image is named. Every wait is bounded."""
+"""Ends a run that cannot continue: aborts the nodes that still answer, reads their last counters, and names the first missing image. Every wait is
+bounded."""
 
 import asyncio
 import contextlib
@@ -20,7 +21,7 @@ _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort 
 
 
 class GivingUp:
-    """Gives one run up."""
+    """Gives up one run."""
 
     def __init__(self, fleet: Fleet, nodes: RunNodes, notes: RunNotes, groups: GroupCourse) -> None:
         self._fleet, self._nodes, self._notes, self._groups = fleet, nodes, notes, groups
@@ -32,12 +33,12 @@ class GivingUp:
         return self._hurried.is_set()
 
     def hurry(self) -> None:
-        """Kill nodes of the run's own, and wait for nothing more."""
+        """Kill the nodes that the run has started, and wait for nothing more."""
         self._nodes.kill()
         self._hurried.set()
 
     async def unless_hurried(self, work: Coroutine[None, None, None]) -> None:
-        """Wait for the work until it ends, or until a second interrupt."""
+        """Wait until the work ends, or until a second interrupt."""
         doing = asyncio.ensure_future(work)
         hurried = asyncio.ensure_future(self._hurried.wait())
         try:
@@ -49,7 +50,7 @@ class GivingUp:
             await doing
 
     async def give_up(self, reason: str, lost: str = "") -> None:
-        """Abort the nodes that still answer, take their last counters, and name the first missing image. `lost`: a node that does not answer."""
+        """Abort the nodes that still answer, read their last counters, and name the first missing image. `lost`: a node that does not answer."""
         outcome, fleet, began = self._notes.outcome, self._fleet, self._notes.began
         if began:
             outcome.acquisition_s = self._notes.elapsed_s
@@ -68,7 +69,7 @@ class GivingUp:
             await gather_all(self._stop_node(name) for name in names if name != lost)
 
     async def _stop_node(self, name: str) -> None:
-        """Abort a node that is this run's and still answers, and keep its last counters; bounded."""
+        """Abort a node that belongs to this run and still answers, and store its last counters, within a bounded time."""
         if name not in self._fleet.claimed:
             return
         try:

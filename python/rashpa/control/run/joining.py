@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receivers that join a group of a run while it goes on.
+"""Adds receivers to a group of a run while it goes on.
 
-The receiver is claimed and configured first; its answer says where the emulator is to write. The emulator makes DTPs of its own for it, and holds it. From then
-on it belongs to the plan: armed with the emulator's endpoints, started, and fed. Until then nothing of the run depends on it.
+The receiver is claimed and configured first; its answer says where the emulator must write. The emulator makes separate DTPs for it, and sends it
+nothing yet. From then on the receiver belongs to the plan: it is armed with the emulator's endpoints, started, and fed. Before, no part of the run
+depends on it.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from rashpa.control.telegrams.telegram import Capabilities
 
 
 class Joining:
-    """Looks for requests to join one run, and carries out one at a time beside the run."""
+    """Receives requests to join one run, and carries out one at a time while the run goes on."""
 
     def __init__(
         self,
@@ -48,21 +49,21 @@ class Joining:
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Begin with the next request, if there is one."""
+        """Begin to carry out the next request, if there is one."""
         if self._desk is None or (self._task is not None and not self._task.done()):
             return
         if (request := self._desk.next()) is not None:
             self._task = asyncio.create_task(self._answer(request, self._desk))
 
     async def end(self) -> None:
-        """Take in no more receivers; wait for one that is being taken in."""
+        """Accept no more receivers, and wait until the present one has joined."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
         if self._desk is not None:
             self._desk.close()
 
     async def cancel(self) -> None:
-        """Cancel joining, since the run is given up."""
+        """Cancel joining, because the run is given up."""
         if self._task is not None:
             self._task.cancel()
         await self.end()
@@ -110,7 +111,7 @@ class Joining:
         return f"{receiver.label} is a member of group {group.name}"
 
     def _check(self, plan: Plan, known: Mapping[str, Capabilities]) -> None:
-        """Raise CapacityError when the receiver cannot do its part."""
+        """Raise CapacityError when the receiver cannot do its part of the run."""
         check_abilities(plan, known)
         if (too_much := overloads(plan, known)) and not self._forced:
             raise CapacityError("\n".join(too_much))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of vetoes that change while a run goes on, for its manager: a request is checked as the run file is, and every receiver of the buffer gets it."""
+"""Changes limits of vetoes during a run, for its manager: a request is checked like the run file, and every receiver of the buffer gets the order."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -26,14 +26,14 @@ _LONGEST_NAME = 1000  # of a requester
 
 
 class LimitOrders:
-    """Obeys requests, for the manager of one run."""
+    """Carries out requests for the manager of one run."""
 
     def __init__(self, fleet: Fleet, journal: Journal | None) -> None:
         self._fleet = fleet
         self._desk = RequestDesk(LIMITS, journal.path) if journal is not None else None
 
     def attended(self) -> AbstractAsyncContextManager[None]:
-        """Take requests for the time of the context; a request of an earlier run does not count."""
+        """Receive requests during the context. A request to an earlier run is ignored."""
         return attended(self._desk, self._attend)
 
     async def _attend(self, desk: RequestDesk[Limits, LimitsAnswer]) -> None:
@@ -47,7 +47,7 @@ class LimitOrders:
             await asyncio.sleep(_LOOK_S)
 
     async def set(self, wanted: Limits) -> str:
-        """Change limits, and return the changes, a line each. Raise LimitsError when a value is wrong, NodeError when a receiver refuses."""
+        """Change limits, and return the changes, one line for each. Raise LimitsError for a wrong value, NodeError when a receiver refuses."""
         buffers = self._alive(buffers_named(self._fleet.plan, wanted.buffer))
         for buffer in buffers:
             await self._fleet.look_at(buffer.receiver)
@@ -78,14 +78,14 @@ class LimitOrders:
 
 
 def changes_of(fleet: Fleet, buffer: PlannedBuffer) -> tuple[telegram.LimitChange, ...]:
-    """Return the changes of a buffer's limits, by the last status of its receiver."""
+    """Return the changes of a buffer's limits, from the last status of its receiver."""
     destination = fleet.status(buffer.receiver).destination
     known = destination.buffers if destination is not None else ()
     return next((one.limits for one in known if one.name == buffer.section.name), ())
 
 
 def orders_like(fleet: Fleet, buffer: PlannedBuffer) -> Iterator[telegram.SetLimits]:
-    """Yield the orders that give a member that has joined a group the limits which the others have."""
+    """Yield the orders that give a new member of a group the limits of the other members."""
     others = [one for one in buffers_named(fleet.plan, buffer.section.name) if one.receiver != buffer.receiver]
     model = next((one for one in others if changes_of(fleet, one)), None)
     if model is None:

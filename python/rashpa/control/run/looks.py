@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The moments at which the manager looks at its nodes: often around the time at which they may finish, and seldom at any other."""
+"""Chooses the times at which the manager asks its nodes: often around the time when they may finish, and seldom otherwise."""
 
 from rashpa.control.runfile.run_file import RunFile
 
@@ -8,13 +8,13 @@ _SHARE = 0.5  # of the time since they may be through: a very late node is looke
 
 
 def next_look_s(now: float, due: float, most_s: float) -> float:
-    """Return the seconds to wait at `now`, `most_s` at most. `due`: when the nodes may finish at the earliest."""
+    """Return the seconds to wait after `now`, at most `most_s`. `due`: the earliest time at which the nodes may finish."""
     wait = due - now if now < due else max(_SHORTEST_S, _SHARE * (now - due))
     return min(most_s, wait)
 
 
 def shortest_run_s(file: RunFile) -> float:
-    """Return the least time that the emulators of a run play, in seconds; 0 without a rate, or where another signal starts frames."""
+    """Return the shortest time in seconds for which the emulators of a run play; 0 without a rate, or when another signal starts frames."""
     if file.detector.rate_hz == 0.0 or file.detector.trigger == "software":
         return 0.0
     return (file.run.most_frames - 1) / file.detector.rate_hz

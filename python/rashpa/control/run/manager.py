@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manager of a run, as its users see it: it carries out the run, ends it on request, and returns the result."""
+"""Implements the manager of a run, as its users see it: it carries out the run, ends it on request, and returns the result."""
 
 import asyncio
 import contextlib
@@ -36,9 +36,9 @@ _log = logging.getLogger(__name__)
 
 
 class Manager:
-    """Manages one run. Nodes have the names of the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: exceeded limits of links,
-    memory or units stop nothing. `journal`: the place of the notes for `rashpa attach`. `launcher`: starts the nodes that have no URL. `nodes`: existing
-    ones, in place of launcher, token and transports."""
+    """Manages one run. Nodes have the names of the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: exceeded limits of
+    links, memory or units do not stop the run. `journal`: the file for `rashpa attach`. `launcher`: starts the nodes that have no URL. `nodes`:
+    existing nodes, in place of launcher, token and transports."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Manager:
         self._stopped = self._interrupted = False
 
     async def run(self) -> Outcome:
-        """Carry out the run. Faults of nodes raise nothing: they are the outcome's problem."""
+        """Carry out the run and return its outcome. Faults of nodes raise nothing; the outcome's `problem` describes them."""
         async with self._closed(), self._steering.attended(), self._limits.attended():
             self._task = asyncio.create_task(self._course.carry_through())
             try:
@@ -92,7 +92,7 @@ class Manager:
         return self._outcome
 
     async def ask(self) -> dict[str, Capabilities]:
-        """Return the capabilities of the nodes of the plan, by name; local nodes are started for the question. Raise NodeError when one does not answer."""
+        """Return the capabilities of the plan's nodes, by name; local nodes are started for this. Raise NodeError when a node does not answer."""
         async with self._closed():
             await self._nodes.connect(self._fleet.plan)
             return await self._fleet.ask_abilities()
@@ -117,16 +117,17 @@ class Manager:
         return self._giving_up.hurried
 
     def observe(self, observer: Observer) -> None:
-        """Set the observer of progress, before `run`. An exception of `observer` is a caution of the run, and ends its calls."""
+        """Set the observer of progress; call it before `run`. An exception of `observer` becomes a caution of the run, and `observer` is not called
+        again."""
         self._notes.observe(observer)
 
     def prepare(self, prepare: Callable[[], None]) -> None:
-        """Call `prepare` in a thread of its own once the sources play, when processors have more time than while nodes start. Set it before `run`. The run
-        does not wait for it, and ignores its errors."""
+        """Set a function that is called in a separate thread once the sources play, when processors are less busy than during the start of nodes.
+        Call it before `run`. The run does not wait for it, and ignores its errors."""
         self._course.prepare = prepare
 
     def stop(self) -> None:
-        """End a run until stopped at the next frame at which all emulators can end, in order; interrupt any other run. Call it from the loop's thread."""
+        """End an open-ended run in order, at the next frame at which all emulators can end; interrupt any other run. Call it from the loop's thread."""
         if self.plan.end_told and self._notes.began and not self._end.wanted:
             self._end.want()
         else:
@@ -135,12 +136,13 @@ class Manager:
         self._stopped = True
 
     def end(self, by: str) -> None:
-        """End any run in order before its last frame, if its engines can; `by`: the user who asked. Call it before `run`, or from the loop's thread."""
+        """End any run in order before its last frame, if its engines support that. `by`: the user who asks. Call it before `run`, or from the loop's
+        thread."""
         self._end.want(by)
 
     def interrupt(self) -> None:
-        """End the run in order and in bounded time; call it from the loop's thread. The second call gives up everything that does not end within a moment:
-        nodes of the run's own are killed."""
+        """End the run in order within a bounded time; call it from the loop's thread. A second call gives up everything that does not end at once,
+        and kills nodes that the run has started."""
         if self._task is None:
             return
         if self._interrupted:
@@ -149,7 +151,7 @@ class Manager:
         self._task.cancel()
 
     async def _fail_by_node(self, error: NodeError) -> None:
-        """End the run that cannot go on without a node, or that a node refuses."""
+        """End a run that cannot continue because a node failed or refused."""
         name, began = self._fleet.name_of(error), self._notes.began
         reason = await self._nodes.reason_of(error, name)
         gone = "" if began or error.lost else await self._nodes.gone()
@@ -157,7 +159,7 @@ class Manager:
         await self._giving_up.give_up(f"{gone}; {reason}" if gone else reason, name if error.lost else "")
 
     async def _fail(self, error: Exception) -> None:
-        """End the run when the manager cannot go on: a limit of its process, or a bug."""
+        """End the run when the manager itself cannot continue: a limit of its process, or a bug."""
         if limit := limit_behind(error) or limit_behind(MemoryError()):  # at which errors are of all kinds
             why = f"{str(error) or type(error).__name__}; {limit}; raise that limit"
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a run as its manager has them: processes that it has started, and the clients of all of them."""
+"""Holds the nodes of a run for its manager: processes that it has started, and the clients of all nodes."""
 
 import asyncio
 import contextlib
@@ -29,8 +29,8 @@ _ENDED_S = 0.05  # for the end of a process to be known
 
 
 class RunNodes:
-    """Holds nodes by name: `local`, those started for the run, and `clients`, of all. `owner`: the secret by which the run owns them; `local_token`: of those
-    that it starts."""
+    """Holds nodes by name: `local` are those started for the run, `clients` are those of all nodes. `owner`: the secret by which the run owns them;
+    `local_token`: the token of nodes that it starts."""
 
     def __init__(self, launcher: Launcher, token: str, transports: Mapping[str, httpx.AsyncBaseTransport]) -> None:
         self.launcher = launcher
@@ -51,7 +51,8 @@ class RunNodes:
         self.clients.update({node.name: self._client_of(plan, node) for node in plan.nodes})
 
     async def reach(self, plan: Plan, node: PlannedNode, holder: str) -> NodeClient:
-        """Reach one more node, not yet part of the run: start it where it is local, claim it, renew its lease. Raise NodeError when that fails."""
+        """Connect to one more node, which is not yet part of the run: start it if it is local, claim it, and renew its lease. Raise NodeError when
+        that fails."""
         if self._is_started(node):
             await self._start(plan, node)
         client = self._client_of(plan, node)
@@ -64,7 +65,7 @@ class RunNodes:
         return client
 
     async def let_go(self, node: PlannedNode, client: NodeClient) -> None:
-        """Free a node that was reached and that the run will not use. Raise NodeError when that fails."""
+        """Free a connected node that the run will not use. Raise NodeError when that fails."""
         if (renewal := self._renewals.pop(node.name, None)) is not None:
             renewal.cancel()
         try:
@@ -74,7 +75,7 @@ class RunNodes:
 
     @contextlib.asynccontextmanager
     async def renewed(self, heard: Mapping[str, float]) -> AsyncIterator[None]:
-        """Renew the leases for the time of the context. `heard`: the time of each last status, by the monotonic clock."""
+        """Renew the leases during the context. `heard`: the monotonic time of each last status."""
         self._heard = heard
         self._renewals = {
             name: asyncio.create_task(self._renew(name, client, part=number / len(self.clients)))
@@ -88,12 +89,12 @@ class RunNodes:
             await asyncio.gather(*self._renewals.values(), return_exceptions=True)
 
     def kill(self) -> None:
-        """End the processes at once."""
+        """Kill the processes at once."""
         for local in self.local.values():
             local.kill()
 
     async def close(self) -> None:
-        """Close connections, and end processes, in a bounded time."""
+        """Close connections and end processes, within a bounded time."""
         for client in self.clients.values():
             with contextlib.suppress(TimeoutError):
                 async with within(_CLOSE_S):
@@ -101,12 +102,12 @@ class RunNodes:
         await asyncio.gather(*(local.close() for local in self.local.values()))
 
     async def reason_of(self, error: NodeError, name: str) -> str:
-        """Return why a node does not answer: of one that was started for the run, how its process ended."""
+        """Return the reason why a node does not answer; for a node started for the run, how its process ended."""
         local = self.local.get(name)
         return (await local.ended() or str(error)) if local is not None and error.lost else str(error)
 
     async def gone(self) -> str:
-        """Return how a node that was started for the run has ended, where one has: others may refuse orders that need it."""
+        """Return how a node that was started for the run has ended, empty when all run. Other nodes may refuse orders because of it."""
         for local in self.local.values():
             if ended := await local.ended(_ENDED_S):
                 return ended
@@ -132,8 +133,8 @@ class RunNodes:
         return NodeClient(label, node.node, self._token, plan.authority, owner=self.owner)
 
     async def _renew(self, name: str, client: NodeClient, part: float = 0.0) -> None:
-        """Renew a lease for ever; other calls report a silent node. `part`: the share of the interval by which it comes after the first node, so that not all
-        are asked at once."""
+        """Renew a lease for ever; other calls report a silent node. `part`: the share of the interval by which to begin later, so that nodes are not
+        all asked at once."""
         every = min(max(_RENEW_S, len(self.clients) / _RENEWALS_PER_S), _LONGEST_RENEW_S)
         await asyncio.sleep(part * every)
         while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes of a manager about its run while it lasts: for its observer, for its journal, and for the outcome."""
+"""Records a running run for its observer, its journal, and its outcome."""
 
 import contextlib
 import socket
@@ -28,7 +28,7 @@ def unobserved(progress: Progress) -> None:
 
 
 class RunNotes:
-    """Keeps the notes of one run. `began`: when the acquisition did, by the monotonic clock; 0 before. `joined`: receivers that are not in the run file."""
+    """Keeps the notes of one run. `began`: the monotonic time when the acquisition began, 0 before. `joined`: receivers that are not in the run file."""
 
     def __init__(
         self, fleet: Fleet, nodes: RunNodes, outcome: Outcome, journal: Journal | None, observer: Observer = unobserved
@@ -42,7 +42,7 @@ class RunNotes:
         self.observe(observer)
 
     def observe(self, observer: Observer) -> None:
-        """Tell `observer` the progress of the run. An exception of it is a caution of the run, and ends its calls."""
+        """Call `observer` with the progress of the run. Its exception becomes a caution of the run, and it is not called again."""
         self._observer = OnlyTells("the observer of the run", observer, self.caution)
 
     @property
@@ -51,18 +51,18 @@ class RunNotes:
         return time.monotonic() - self.began if self.began else 0.0
 
     def caution(self, text: str) -> None:
-        """Add a caution to the outcome; the run is good nevertheless."""
+        """Add a caution to the outcome; the run can still be good."""
         self.outcome.cautions += (text,)
 
     def tell(self, phase: str) -> None:
-        """Tell the observer the present phase, and the last status of the nodes."""
+        """Report the present phase and the last status of the nodes to the observer."""
         fleet = self._fleet
         emulators, receivers = fleet.heard_of(fleet.emulators), fleet.heard_of(fleet.receivers)
         self._observer(Progress(phase, fleet.plan.file.run.most_frames, self.elapsed_s, emulators, receivers))
 
     def note(self) -> None:
-        """Write the journal, for a manager that takes over, and for users who want the run to end. Raise NodeError where the run is to go on without its
-        manager and could not be found."""
+        """Write the journal, for a manager that takes over, and for users who want the run to end. Raise NodeError when the run must be able to
+        continue without its manager, and no journal can be written."""
         if self._journal is None:
             return
         try:
@@ -80,12 +80,12 @@ class RunNotes:
             self._journal.remove()
 
     async def keep_log(self, name: str) -> None:
-        """Copy the log of a node that ends with the run. A node that does not answer leaves none, and the run goes on."""
+        """Copy the log of a node that ends with the run. The run continues when the node does not answer."""
         with only_tells(f"the log of {self._fleet.label(name)}", self.caution), contextlib.suppress(NodeError):
             self.outcome.logs[name] = lines_of(await self._fleet.clients[name].log(_LOG_ENTRIES))
 
     async def keep_pictures(self, receivers: Iterable[str]) -> None:
-        """Take images for the report, where there will be one."""
+        """Store images for the report, if there will be one."""
         if self._journal is None or not self._journal.report:
             return
         with only_tells("images for the report", self.caution):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that a program starts, watches, steers and ends. Its manager has a thread and an event loop of its own, so that nothing here blocks the caller's."""
+"""Runs a plan for a program that watches, controls and ends the run. Its manager has a separate thread and event loop, so that nothing blocks the
+caller's loop."""
 
 import asyncio
 import json
@@ -38,19 +39,19 @@ _T = TypeVar("_T")
 
 
 def _future() -> "Future[Any]":
-    """Return a future that a waiter cannot cancel: the run goes on when a waiter gives up."""
+    """Return a future that a waiter cannot cancel, because the run continues when a waiter gives up."""
     made: Future[Any] = Future()
     made.set_running_or_notify_cancel()
     return made
 
 
 class SessionError(RashpaError, RuntimeError):
-    """Reports that the run does not obey, or has failed; says why, and what to try."""
+    """Reports that the run refuses a request, or has failed; the text gives reason and remedy."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts images of a buffer. `decided`: accepted, vetoed, errored or missing, and stored where they were accepted."""
+    """Counts images of a buffer. `decided`: images that are accepted and stored, vetoed, errored or missing."""
 
     decided: int = 0
     accepted: int = 0
@@ -61,7 +62,7 @@ class Counts:
 
 
 def counts_of(books: Books) -> Counts:
-    """Count an accepted image as decided when it is written: an announced image can be read."""
+    """Return the counts. An accepted image counts as decided only when it is written, so that an announced image can be read."""
     settled = books.vetoed + books.errored + books.missing + min(books.accepted, books.written)
     return Counts(settled, books.accepted, books.vetoed, books.errored, books.missing, books.written)
 
@@ -71,8 +72,8 @@ def plan_with(
     changes: Mapping[str, Mapping[str, Any]],
     buffers: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Plan:
-    """Return the plan of a run file, or of its tables as a dict, with other values of some keys: {"run": {"frames": 100}}; `buffers`: of buffers, by name.
-    Raise RunFileError that names the faults."""
+    """Return the plan of a run file, or of its tables as a dict, with changed values of some keys: {"run": {"frames": 100}}. `buffers`: changed
+    values of buffers, by name. Raise RunFileError that names the faults."""
     if isinstance(config, Mapping):
         path, tables = Path("run"), dict(config)
     else:
@@ -87,7 +88,7 @@ def plan_with(
 
 
 class RunSession:
-    """Runs a plan once. Any thread may call every method, which returns at once. A thread of its own calls `observer`, which may take its time."""
+    """Runs a plan once. Any thread may call every method; each returns at once. A separate thread calls `observer`, which may be slow."""
 
     def __init__(self, plan: Plan, token: str = "", observer: Observer = unobserved) -> None:
         self.plan = plan
@@ -106,7 +107,7 @@ class RunSession:
         self._triggered = 0
 
     def start(self) -> "Future[None]":
-        """Begin the run, once, and return `started`."""
+        """Start the run, once, and return the future `started`."""
         self._thread.start()
         return self.started
 
@@ -134,42 +135,42 @@ class RunSession:
         return counts_of(self.books(buffer))
 
     def look(self) -> "Future[None]":
-        """Ask the receivers now, and not at the manager's next look."""
+        """Ask the receivers for their status now, before the manager's next regular request."""
         return self._do(self._look())
 
     def settled(self, buffer: str, images: int, patience_s: float) -> "Future[Counts]":
-        """Wait until this number of images of a buffer is decided, and stored where they were accepted. Raise SessionError when the run ends before, or that takes
-        too long."""
+        """Wait until this number of images of a buffer is decided, and the accepted ones stored. The result is the counts. Raise SessionError when
+        the run ends before, or after `patience_s` seconds."""
         return self._do(self._settled(buffer, images, patience_s))
 
     def view(self, buffer: str, query: Mapping[str, str]) -> Future[bytes | None]:
-        """Return a part of a recent image of a buffer as numbers, as its node answers `/view`; None when there is no other than the known one. Raise
-        SessionError."""
+        """Return a part of a recent image of a buffer as numbers, as its node answers `/view`; None when there is no image besides the known one.
+        Raise SessionError."""
         return self._do(self._view(buffer, query))
 
     def trigger(self, frames: int) -> "Future[None]":
-        """Let all emulators of a run with detector.trigger = "software" take `frames` frames. Raise SessionError when one refuses."""
+        """Make all emulators of a run with detector.trigger = "software" take `frames` frames. Raise SessionError when one refuses."""
         return self._do(self._trigger(frames))
 
     def steer(self, way: Way) -> "Future[str]":
-        """Pause the run, resume it, or end it at once; return the action in words. Raise SteerError when the run refuses."""
+        """Pause the run, resume it, or end it at once; return a description of the action. Raise SteerError when the run refuses."""
         return self._do(asyncio.to_thread(steer, self._journal.path, way, _BY, _STEER_S))
 
     def set_limits(self, step: str, values: Mapping[str, Any], buffer: str = "") -> "Future[str]":
-        """Give a veto other limits from the next stack on: `values` by key, of the step by the reason of its veto, its kernel's name or its number. Return the
-        changes, a line each, with the first image that has them. Raise LimitsError when the run refuses."""
+        """Change limits of a veto from the next stack on. `step`: the veto's reason, its kernel's name or number; `values`: new values by key. Return
+        the changes, one line for each, with the first image that has them. Raise LimitsError when the run refuses."""
         wanted = Limits(step, {key: str(value) for key, value in values.items()}, buffer, _BY)
         return self._do(asyncio.to_thread(set_limits, self._journal.path, wanted, _STEER_S))
 
     def stop(self) -> "Future[Outcome]":
-        """End the run in order, before its last frame, and return `ended`. Raise SessionError where its engines cannot."""
+        """End the run in order before its last frame, and return the future `ended`. Raise SessionError when its engines do not support that."""
         if self.going and (why := never_early(self.plan)):
             raise SessionError(why)
         self._tell(self._end)
         return self.ended
 
     def abort(self) -> "Future[Outcome]":
-        """End the run at once: files are completed, images that have not come are missing. Return `ended`."""
+        """End the run at once and return the future `ended`. Files are completed; images that have not arrived are missing."""
         self._tell(self._manager.interrupt)
         return self.ended
 
@@ -273,7 +274,7 @@ class RunSession:
                 raise SessionError("the run was not started; `start` it first") from None
 
     def _do(self, work: Coroutine[Any, Any, _T]) -> "Future[_T]":
-        """Return the result of `work`. Raise SessionError when the run ends before, or a node refuses."""
+        """Return the result of `work`. Raise SessionError when the run ends before, or when a node refuses."""
         done: Future[_T] = _future()
 
         def finish(task: "asyncio.Task[_T]") -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run from Python: from a script, or from a notebook, which has an event loop of its own."""
+"""Carries out a run from Python, in a script or in a notebook, which has an event loop of its own."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ def plan_of(config: Path | str | Mapping[str, Any]) -> Plan:
 
 
 def run_to_end(config: Path | str | Mapping[str, Any], observer: Observer = unobserved) -> Outcome:
-    """Carry out a run, and return when it is over: `good` says whether every image is stored or explained, `problem` names the trouble.
+    """Carry out a run and return its outcome: `good` is True when every image is stored or explained, `problem` describes a failure.
 
     `config`: a run file, or its tables as a dict. Local nodes are started and ended. Raise RunFileError when it is wrong, before anything is started;
     JournalError when a run of this name and output goes on. An interrupt ends the run in order.

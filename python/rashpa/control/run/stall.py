@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices a stall, for each node on its own: others that go on must not hide one that stands still."""
+"""Detects a stalled node. Each node is watched separately, so that active nodes do not hide a stalled one."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ STORING_S = (
 
 @dataclass(frozen=True)
 class Stalled:
-    """Names the node that stands still, and for how long."""
+    """Names the stalled node, and the time in seconds for which it made no progress."""
 
     node: str
     seconds: float
 
 
 class StallWatch:
-    """Finds a stalled node; call `stalled` after each look at the nodes. A receiver is watched together with the emulators that send to it; several emulators
-    each alone, too. The members of a group are watched together. With dead modules all receivers are watched together, and emulators are not: nothing may
-    be due at one of them."""
+    """Finds a stalled node; call `stalled` after each status of the nodes. A receiver is watched together with the emulators that send to it; with
+    several emulators, each is also watched alone. The members of a group are watched together. With dead modules, all receivers are watched together
+    and emulators are not, because nothing may be due at one of them."""
 
     def __init__(self, plan: Plan, clock: Callable[[], float] | None = None) -> None:
         self._plan = plan
@@ -46,7 +46,8 @@ class StallWatch:
         self._since = dict.fromkeys([*(group[0] for group in self._groups), *self._alone], now)
 
     def stalled(self, last: Mapping[str, Status], awaited: Collection[str]) -> Stalled | None:
-        """Return the node to blame, when one that is not at its end has been without news for too long; `awaited`: nodes the run waits for."""
+        """Return the node at fault when a node that has not finished made no progress for too long, otherwise None. `awaited`: the nodes that the run
+        waits for."""
         for group in self._groups:
             news = [self._counters(name, last) for name in group]
             rests = self._paused(group, last) or self._at_end(group, last, awaited)
@@ -67,7 +68,7 @@ class StallWatch:
 
     @cached_property
     def _feeders(self) -> dict[str, list[str]]:
-        """Return by receiver the emulators that send to it."""
+        """Return, for each receiver, the emulators that send to it."""
         plan = self._plan
         senders = {name: {plan.emulator_of(dtp) for dtp in plan.dtps_of(name)} for name in self._receivers}
         return {name: [each.name for each in plan.emulators if each.name in senders[name]] for name in self._receivers}
@@ -77,7 +78,7 @@ class StallWatch:
         return [receiver.name for receiver in self._plan.receivers]
 
     def _quiet(self, key: str, news: object, rests: bool, patience_s: float) -> bool:
-        """Return True when there was nothing new for longer than that."""
+        """Return True when `news` has not changed for more than `patience_s` seconds. While the node `rests`, the time does not count."""
         now = self._clock()
         if news != self._news.get(key) or rests:
             self._news[key], self._since[key] = news, now
@@ -93,15 +94,16 @@ class StallWatch:
         return [*open_ones, *awaited][0] if len(self._groups) == 1 else next(iter(group))
 
     def _behind(self, group: Collection[str], last: Mapping[str, Status]) -> str:
-        """Return the emulator that has sent fewer images of a buffer of these receivers than another, which then waits at the end of the ring. Return an
-        empty name when all are as far."""
+        """Return the emulator that has sent fewer images of a buffer of these receivers than another, which then waits for a free slot. Return an
+        empty name when all have sent the same number."""
         for sent in self._sent_by_buffer(group, last):
             if len(set(sent.values())) > 1:
                 return min(sent, key=sent.__getitem__)
         return ""
 
     def _waits_for_others(self, emulator: str, group: Collection[str], last: Mapping[str, Status]) -> bool:
-        """Return True when the emulator is ahead of another one in a buffer of these receivers and behind none: then it may wait at the end of the ring."""
+        """Return True when the emulator is ahead of another one in a buffer of these receivers and behind none, so that it may be waiting for a free
+        slot."""
         ahead = False
         for sent in self._sent_by_buffer(group, last):
             if emulator in sent:
@@ -111,7 +113,7 @@ class StallWatch:
         return ahead
 
     def _sent_by_buffer(self, group: Collection[str], last: Mapping[str, Status]) -> Iterator[dict[str, int]]:
-        """Yield for each buffer of these receivers the images that each emulator has sent of it with all its DTPs."""
+        """Yield, for each buffer of these receivers, the number of its images that each emulator has sent with all of its DTPs."""
         for buffer in (buffer for buffer in self._plan.buffers if buffer.receiver in group):
             sent: dict[str, int] = {}
             for dtp in buffer.dtps:
@@ -121,14 +123,14 @@ class StallWatch:
             yield sent
 
     def _sent_of(self, emulator: str, last: Mapping[str, Status], own: Collection[int] | None) -> list[tuple[int, int]]:
-        """Return the images sent and skipped, of its DTPs in `own`, or of all."""
+        """Return the numbers of images sent and skipped, for each DTP in `own`, by default for all."""
         return sent_of(status_of(last, emulator), own)
 
     def _paused(self, group: Collection[str], last: Mapping[str, Status]) -> bool:
         return any(status_of(last, name).state == "paused" for receiver in group for name in self._feeders[receiver])
 
     def _counters(self, name: str, last: Mapping[str, Status]) -> object:
-        """Return counters that change as long as images are sent, decided or written. Packets are no progress: a link that repeats itself sends them for ever."""
+        """Return counters that change while images are sent, decided or written. Packets are not counted, because a link may repeat them for ever."""
         own = {dtp.id for dtp in self._plan.dtps_of(name)}
         return (
             [self._sent_of(emulator, last, own) for emulator in self._feeders[name]],
@@ -138,7 +140,7 @@ class StallWatch:
         )
 
     def _at_end(self, group: Collection[str], last: Mapping[str, Status], awaited: Collection[str]) -> bool:
-        """Return True when nothing more can come of these receivers while the run waits for others."""
+        """Return True when these receivers can get nothing more while the run waits for others."""
         if len(self._groups) == 1:
             return False
         if any(name in awaited for name in group):
@@ -146,7 +148,7 @@ class StallWatch:
         return all(self._sent(name, last) for name in group)
 
     def _sent(self, name: str, last: Mapping[str, Status]) -> bool:
-        """Return True when the emulators have sent all images for a receiver. Losses among the last images are decided after Stop."""
+        """Return True when the emulators have sent all images for a receiver. Losses among the last images are only decided after Stop."""
         if group := self._plan.group_of(name):
             source = status_of(last, self._feeders[name][0]).source
             return any(known.settled for known in (source.groups if source else ()) if known.name == group.name)
@@ -163,7 +165,7 @@ class StallWatch:
 
 
 def sent_of(status: Status, own: Collection[int] | None = None) -> list[tuple[int, int]]:
-    """Return the images that an emulator has sent and skipped, of its DTPs in `own`, or of all."""
+    """Return the numbers of images that an emulator has sent and skipped, for each DTP in `own`, by default for all."""
     dtps = status.source.dtps if status.source else ()
     return [(dtp.images_sent, dtp.images_skipped) for dtp in dtps if own is None or dtp.id in own]
 

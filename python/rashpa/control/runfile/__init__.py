@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads run files: their sections, the allowed values, and their faults."""
+"""Reads run files: defines their tables and allowed values, and reports their faults."""

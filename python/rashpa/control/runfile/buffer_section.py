@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections `[[buffer]]` of a run file."""
+"""Defines the tables `[[buffer]]` of a run file."""
 
 from typing import Annotated
 
@@ -22,8 +22,7 @@ class Dtp(Section):
 
 
 class Feedback(Section):
-    """The decision on each image, published at once for programs that steer the experiment: in a ring that programs of the receiver's machine read, by
-    ZeroMQ, or both."""
+    """The decision on each image, published at once for programs that control the experiment: in a ring on the receiver's machine, by ZeroMQ, or both."""
 
     ring: str | None = Field(
         default=None,
@@ -93,10 +92,10 @@ class Buffer(BufferKeys, _Place):
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """Return the names of the unit's devices, one or several."""
+        """Return the names of the unit's devices."""
         return tuple(map(str, self.devices)) or (str(self.device),)
 
     @property
     def splits_images(self) -> bool:
-        """Return True when each of its devices has a strip of every image."""
+        """Return True when each device of the unit processes a strip of every image."""
         return self.share == "rows" and len(self.devices) > 1

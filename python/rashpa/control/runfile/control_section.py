@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section `[detector.control]` of a run file: a detector that no emulator plays."""
+"""Defines the table `[detector.control]` of a run file: a detector that sends by itself."""
 
 from typing import Annotated, Literal
 
@@ -14,8 +14,10 @@ Words = Annotated[
 
 
 class Control(Section):
-    """A detector that sends by itself; with this table nothing is emulated, and [dataset] is left out. Its link is sls, stream2, or roce: then its program learns
-    from the environment where to write."""
+    """A detector that sends by itself. With this table there are no emulators, and [dataset] is left out.
+
+    Its link is sls, stream2 or roce. With roce, the environment tells its program where to write.
+    """
 
     kind: Literal["none", "command", "slsdet"] = Field(
         description="starter of the detector: somebody else (none), the programs below (command), or the Python package slsdet"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The [dataset] section of a run file, for the control plane: the models live in rashpa.data, where datasets are also loaded."""
+"""Gives the control plane access to the models of [dataset], which are in rashpa.data, where datasets are loaded."""
 
 from rashpa.data.datasets.dataset_spec import (
     AnyDatasetSpec,

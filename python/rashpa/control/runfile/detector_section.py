@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section `[detector]` of a run file."""
+"""Defines the table `[detector]` of a run file."""
 
 from typing import Literal
 
@@ -29,7 +29,7 @@ class Module(Section):
 
     @property
     def orientation(self) -> Orientation:
-        """Return turn and flip together."""
+        """Return turn and flip as one orientation."""
         return Orientation(self.turn, self.flip)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of sections that are an engine's alone, as src/rashpa/emulator/section_keys.hpp and src/rashpa/receiver/config.hpp declare them: schema/sections.json,
-which the native module writes for `tools/make_kernels.py`.
+"""Defines keys of the run file that only the engine uses, from schema/sections.json. The native module writes that file for `tools/make_kernels.py`
+from the declarations in src/rashpa/emulator/section_keys.hpp and src/rashpa/receiver/config.hpp.
 
-The declaration is the only place of such a key. The model of its section has it as a base; telegrams, their schema and the native call follow. Types for
-mypy are in engine_keys.pyi, which the same tool writes.
+The declaration is the only definition of such a key. The model of its table inherits it; telegrams, their schema and the native call follow. The
+types for mypy are in engine_keys.pyi, which the same tool writes.
 """
 
 import json
@@ -58,7 +58,7 @@ MODELS = (RunKeys, FaultsKeys, GroupKeys, BufferKeys)
 
 
 def keys_of(section: Section, model: type[Section]) -> Section:
-    """Return those keys of a section that are the engine's, as they are: telegrams and the engine check them."""
+    """Return the engine's keys of a table, unchanged: telegrams and the engine check them."""
     return model.model_construct(**{name: getattr(section, name) for name in model.model_fields})
 
 
@@ -73,7 +73,7 @@ def stub_text() -> str:
 
 
 def _type_text(key: Parameter) -> str:
-    """Return the type of a key's values as the stub writes it."""
+    """Return the type of a key's values as text for the stub."""
     if key.kind == "choice":
         return "Literal[" + ", ".join(json.dumps(choice) for choice in key.choices) + "]"
     return {"flag": "bool", "integer": "int", "number": "float", "text": "str"}[key.kind]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels, as they declare themselves in src/rashpa/kernel: schema/kernels.json, which `tools/make_kernels.py` has the native module write.
+"""Describes the kernels, as src/rashpa/kernel declares them, from schema/kernels.json, which the native module writes for `tools/make_kernels.py`.
 
-The manager runs where nothing is compiled, so the file is all that it knows; the models of the run file are made from it here.
+The manager runs without compiled code, so that this file is its only source. The run file's models of kernels are made from it here.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ LARGEST = {"uint8": 2**8 - 2, "uint16": 2**16 - 2, "uint32": 2**32 - 2, "int16":
 
 @dataclass(frozen=True)
 class Column:
-    """Describes numbers that a kernel finds, one an image."""
+    """Describes numbers that a kernel finds, one for each image."""
 
     name: str
     type: str
@@ -51,7 +51,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Input:
-    """Describes an array that a kernel gets, made from the files that its parameters name. `shape`: [height][width], or any number of values."""
+    """Describes an array that a kernel needs, made from the files that its parameters name. `shape`: [height][width], or any number of values."""
 
     name: str
     type: str
@@ -78,9 +78,10 @@ class Port:
 
 @dataclass(frozen=True)
 class DeviceCost:
-    """Describes memory on an accelerator, in bytes a pixel of the images that a kernel sees: once, or for each image that the device has at a time. `unit`:
-    takes the memory, empty: each but cpu; `when`: a parameter with another value than its default; `each`: has these bytes in place of a pixel, "ring": a
-    ring around the beam, else as many as the parameter says; `counted`: only where values are counted by ring."""
+    """Describes memory on an accelerator, in bytes for each pixel of the kernel's input images: once, or for each image on the device. `unit`: the
+    unit that needs it, empty for all except cpu. `when`: a parameter; the memory is needed when its value is not the default. `each`: count the bytes
+    for each "ring" around the beam, or as many times as the named parameter says, in place of each pixel. `counted`: only when values are counted by
+    ring."""
 
     bytes: float
     of: Literal["run", "image"]
@@ -112,12 +113,12 @@ class Declaration:
     device: tuple[DeviceCost, ...] = ()
 
     def made(self, port: str) -> Port | None:
-        """Return the output port of that kind, None without one."""
+        """Return the output port of that kind, None when the kernel has none."""
         return next((one for one in self.makes if one.port == port), None)
 
 
 def parse_declarations(text: str) -> tuple[Declaration, ...]:
-    """Parse the output of the native module."""
+    """Parse the declarations of kernels that the native module writes."""
     return tuple(_declaration(values) for values in json.loads(text))
 
 
@@ -129,13 +130,13 @@ def declarations() -> dict[str, Declaration]:
 
 
 def declaration(name: str) -> Declaration:
-    """Return the declaration of a known kernel."""
+    """Return the declaration of a kernel by its name."""
     return declarations().get(name) or _outside(name)
 
 
 def declaration_of(kernel: "Kernel") -> Declaration:
-    """Return the declaration of a kernel with its parameters in place. A parameter can name the reason of a verdict, or sets of scalars: each name has
-    columns of its own. A kernel from outside has the name of its code."""
+    """Return the declaration of a kernel with its parameters inserted. A parameter can name the reason of a verdict, or sets of scalars, which then
+    have columns of their own. A foreign kernel has the name of its code."""
     known = declaration(kernel.name)
     values = (
         parameters_of(kernel) if any(port.per or (port.port == "verdict" and port.by) for port in known.makes) else {}
@@ -157,7 +158,7 @@ def _port_with(port: Port, values: dict[str, Any]) -> Port:
 
 
 def _outside(name: str) -> Declaration:
-    """Return the declaration of code that only the receiver loads: its output is not known here."""
+    """Return the declaration of a kernel that only the receiver loads: its output is unknown here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
     return Declaration(
         name, OUTSIDE[name], (), pixels, (), False, False, False, False, (), _OUTSIDE_UNITS[name], (), (), 0.0, 0.0
@@ -201,7 +202,7 @@ class KernelSection(Section):
 
 
 def files_of(kernel: "Kernel") -> dict[str, str]:
-    """Return the files that parameters of a kernel name, by parameter; those that are not given are left out."""
+    """Return the files that parameters of a kernel name, by parameter, without parameters that are not given."""
     return {
         parameter.name: name
         for parameter in declaration(kernel.name).parameters
@@ -210,7 +211,7 @@ def files_of(kernel: "Kernel") -> dict[str, str]:
 
 
 def model_of(kernel: Declaration) -> type[KernelSection]:
-    """Return the table of the run file that asks for the kernel."""
+    """Return the run file's model of a kernel's table."""
     fields: dict[str, Any] = {"name": (Literal[kernel.name], ...)}
     fields |= {parameter.name: field_of(parameter) for parameter in kernel.parameters}
     title = "".join(part.capitalize() for part in kernel.name.split("_"))
@@ -270,19 +271,20 @@ else:
 
 
 def parameters_of(kernel: Kernel) -> dict[str, Any]:
-    """Return the values of a kernel's parameters, by name; None: taken from elsewhere."""
+    """Return the values of a kernel's parameters, by name; None for a value that comes from elsewhere."""
     values = kernel.model_dump(mode="json")
     del values["name"]
     return values
 
 
 def code_of(kernel: Kernel) -> str:
-    """Return the file with the code of a kernel from outside the program, empty for others."""
+    """Return the file with the code of a foreign kernel, empty for others."""
     return kernel.code if isinstance(kernel, PluginKernel | PythonKernel) else ""
 
 
 def first_looking(kernels: Sequence[Kernel]) -> int | None:
-    """Return the position of the first kernel that looks at pixels, None without one. A calibration masks pixels itself, for all kernels behind it."""
+    """Return the position of the first kernel that reads pixels, None without one. A calibration does not count: it masks pixels itself, for all
+    later kernels."""
     known = [declaration(kernel.name) for kernel in kernels]
     if any(one.calibration for one in known):
         return None
@@ -291,18 +293,18 @@ def first_looking(kernels: Sequence[Kernel]) -> int | None:
 
 
 def live_keys(kernel: Kernel) -> tuple[str, ...]:
-    """Return the parameters that may change while a run goes on: limits of its verdict."""
+    """Return the parameters that may change during a run: limits of the kernel's verdict."""
     return tuple(parameter.name for parameter in declaration(kernel.name).parameters if parameter.live)
 
 
 def step_of(kernel: Kernel) -> str:
-    """Return the name of a kernel among the vetoes of a buffer: the reason that it gives, where a parameter names one."""
+    """Return the name of a kernel among the vetoes of a buffer: the reason that it gives if a parameter names one, otherwise its name."""
     verdict = declaration(kernel.name).made("verdict")
     return str(getattr(kernel, verdict.by)) if verdict is not None and verdict.by else label_of(kernel)
 
 
 def label_of(kernel: Kernel) -> str:
-    """Return the name for plans and messages: "csr", "plugin peaks.so", "python hits:spots"."""
+    """Return the kernel's name for plans and messages: "csr", "plugin peaks.so", "python hits:spots"."""
     if isinstance(kernel, PluginKernel):
         return f"plugin {kernel.file}"
     if isinstance(kernel, PythonKernel):

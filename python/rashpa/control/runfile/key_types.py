@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of keys that several sections of a run file have."""
+"""Defines types of keys that several tables of a run file share."""
 
 from typing import Annotated, Literal
 

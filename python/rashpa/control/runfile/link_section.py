@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section `[link]` of a run file, with a table for each kind of link."""
+"""Defines the table `[link]` of a run file, with a subtable for each kind of link."""
 
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +10,7 @@ from rashpa.control.runfile.section import Section
 
 
 class LinkSection(Section):
-    """The transport of bytes from emulators to receivers; each kind of link has its keys in a table of its own, which counts where an end has that kind."""
+    """The transport of bytes from emulators to receivers. The keys of each kind of link are in a separate table, which applies to ends of that kind."""
 
     kind: LinkName = Field(
         default="roce",
@@ -33,40 +33,40 @@ class LinkSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _one_way(cls, values: Any) -> Any:
-        """Give the flow of a link that goes one way, where none is given."""
+        """Set the flow of a one-way link, unless it is given."""
         if isinstance(values, dict) and values.get("kind") in ONE_WAY and "flow" not in values:
             return {**values, "flow": "paced"}
         return values
 
     @property
     def source_kind(self) -> str:
-        """Return the emulator's link."""
+        """Return the kind of the emulators' link."""
         return self.source or self.kind
 
     @property
     def destination_kind(self) -> str:
-        """Return the receiver's link."""
+        """Return the kind of the receivers' link."""
         return self.destination or self.kind
 
     def of(self, kind: str) -> Any:
-        """Return the table of a kind of link, [link.<kind>]."""
+        """Return the table [link.<kind>]."""
         return getattr(self, kind)
 
     def at_source(self, key: str, otherwise: Any = None) -> Any:
-        """Return the value of a key of the emulator's link; `otherwise`: where this kind has no such key."""
+        """Return the value of a key of the emulator's link, `otherwise` when this kind has no such key."""
         return getattr(self.of(self.source_kind), key, otherwise)
 
     def at_destination(self, key: str, otherwise: Any = None) -> Any:
-        """Return the value of a key of the receiver's link, as `at_source`."""
+        """Return the value of a key of the receiver's link, as `at_source` does."""
         return getattr(self.of(self.destination_kind), key, otherwise)
 
     @property
     def framed_v1(self) -> bool:
-        """Return True when an end has packets without IP and UDP."""
+        """Return True when one end sends packets without IP and UDP."""
         return "v1" in (self.at_source("framing"), self.at_destination("framing"))
 
     def options(self, kind: str, device: str) -> LinkOptions:
-        """Return the options of an end of this kind, whose node has the device."""
+        """Return the link options of an end of this kind; `device`: the device of its node."""
         return options_of(self.of(kind), kind, device)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links, as they declare themselves in src/rashpa/link: schema/links.json, which the native module writes for `tools/make_kernels.py`.
+"""Describes the links, as src/rashpa/link declares them, from schema/links.json, which the native module writes for `tools/make_kernels.py`.
 
-A link's declaration is the only place of its keys: the table [link.<kind>] of the run file, the options in telegrams and the page of keys are made from it.
+A link's declaration is the only definition of its keys: the table [link.<kind>] of the run file, the options in telegrams and the page of keys are
+made from it.
 """
 
 import functools
@@ -75,7 +76,7 @@ else:
 
 
 def options_of(keys: Section, link: str, device: str) -> LinkOptions:
-    """Return the options of the link of one end. `keys`: the table [link.<kind>]; `device`: of the end's node."""
+    """Return the options of the link at one end. `keys`: the table [link.<kind>]; `device`: the device of the end's node."""
     model: Any = next(model for model, name in zip(MODELS, _declared(), strict=True) if name == link)
     own = {DEVICE: device} if DEVICE in model.model_fields else {}
     options: LinkOptions = model(kind=link, **keys.model_dump(), **own)
@@ -83,7 +84,7 @@ def options_of(keys: Section, link: str, device: str) -> LinkOptions:
 
 
 def default_options(link: str) -> LinkOptions:
-    """Return the options of a link of which nothing is said."""
+    """Return the default options of a link."""
     return options_of(TABLES[link](), link, "")
 
 

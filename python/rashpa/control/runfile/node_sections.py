@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of a run file that name nodes: emulators, receivers, groups of these, and processes."""
+"""Defines the tables of a run file that describe nodes: emulators, receivers, groups of receivers, and processes."""
 
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ MacAddress = Annotated[str, Field(pattern=r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$
 
 
 class Emulator(Section):
-    """An emulator, a process of its own: [emulator] for the only one, named "emulator" when it has no other name, [[emulator]] for each of several."""
+    """An emulator, which is one process: [emulator] describes the only one, named "emulator" by default, [[emulator]] each of several."""
 
     name: str = Field(pattern=NAME, description=NAMED)
     modules: list[ModuleNumber] | None = Field(
@@ -58,7 +58,7 @@ class Emulator(Section):
 
 
 class Receiver(Section):
-    """A receiver, a process of its own: [receiver] for the only one, named "receiver" when it has no other name, [[receiver]] for each of several."""
+    """A receiver, which is one process: [receiver] describes the only one, named "receiver" by default, [[receiver]] each of several."""
 
     name: str = Field(pattern=NAME, description=NAMED)
     node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.receiver')

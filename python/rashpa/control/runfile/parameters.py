@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of a part of the program (a kernel, a link), as its folder in src/rashpa declares them, and fields of the run file that are made from them."""
+"""Describes parameters of a kernel or a link, as its folder in src/rashpa declares them, and makes fields of the run file from them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from rashpa.data.datasets.spec import PATH
 
 @dataclass(frozen=True)
 class Parameter:
-    """Describes a parameter of a part; bounds as in src/rashpa/core/parameter.hpp."""
+    """Describes a parameter; bounds are as in src/rashpa/core/parameter.hpp."""
 
     name: str
     kind: Literal["flag", "integer", "number", "text", "choice"]
@@ -34,7 +34,7 @@ class Parameter:
 
 
 def made_of(kind: Any, values: dict[str, Any]) -> Any:
-    """Return a declaration of `kind` with the values of JSON, whose lists are tuples."""
+    """Return a declaration of type `kind` from JSON values, with lists as tuples."""
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A buffer's pipeline: the fit of its steps, and their passes in units.
+"""Plans a buffer's pipeline: checks that its steps fit together, and assigns them to passes of units.
 
-The native units do the same (src/rashpa/unit/steps.cpp) from the kernels' declarations alone; here it is worked out again, where nothing is compiled. A test
-compares both.
+The native units do the same (src/rashpa/unit/steps.cpp) from the kernels' declarations; this module does it without compiled code. A test compares
+both.
 """
 
 import re
@@ -32,7 +32,7 @@ PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "fl
 
 @dataclass(frozen=True)
 class Problem:
-    """Describes a fault, and the key under the buffer where it stands."""
+    """Describes a fault, and its key relative to the buffer."""
 
     path: KeyPath
     text: str
@@ -40,7 +40,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Step:
-    """Describes one step: the pixels that it sees and leaves, and how it is done."""
+    """Describes one step: the type of its input and output pixels, and how a unit does it."""
 
     kernel: Declaration
     takes: str  # pixels; empty: it takes none
@@ -54,12 +54,12 @@ class Step:
 
     @property
     def outside(self) -> str:
-        """Return the kind of a step whose code is not part of the program."""
+        """Return the kind of a step with foreign code, empty for other steps."""
         return OUTSIDE.get(self.kernel.name.partition(" ")[0], "")
 
     @property
     def words(self) -> str:
-        """Return the step in a unit's words."""
+        """Return the kernel's name, with a remark when an earlier step does a part of its work."""
         return self.kernel.name + (
             " (counted on the way)" if self.rides_on else " (by marks)" if self.marked_by else ""
         )
@@ -67,14 +67,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Holds steps that fit one another, and their result."""
+    """Holds steps that fit together, and their result."""
 
     steps: tuple[Step, ...]
     pixel: str  # of the output
 
     @property
     def words(self) -> str:
-        """Return the passes in a unit's words."""
+        """Return a description of the passes, as a unit gives it."""
         return ", ".join(step.words for step in self.steps) or "no kernels"
 
     @property
@@ -83,7 +83,7 @@ class Pipeline:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Return why the steps veto."""
+        """Return the reasons for which the steps veto images."""
         return tuple(reason for step in self.steps if (port := step.kernel.made("verdict")) for reason in port.reasons)
 
     @property
@@ -91,7 +91,7 @@ class Pipeline:
         return any(step.list_part > 0 for step in self.steps)
 
     def cost(self, step: Step, stack: int) -> tuple[float, float]:
-        """Return bytes a pixel and image that the step's pass reads and writes; without lists, which depend on the data."""
+        """Return the bytes that the step's pass reads and writes, for each pixel and image; without lists, whose size depends on the data."""
         if step.rides_on or not step.takes:
             return 0.0, 0.0
         seen = PIXEL_BYTES[step.takes] if not step.marked_by else 1 / 8
@@ -100,7 +100,7 @@ class Pipeline:
 
 
 def keeps(kernel: Kernel) -> bool:
-    """Return True when the kernel keeps parts of images for later ones, or may. Images are copied first where sources can overwrite them."""
+    """Return True when the kernel keeps, or may keep, parts of images for later ones. Such images are copied first when sources can overwrite them."""
     values, known = parameters_of(kernel), declaration_of(kernel)
     if known.name not in declarations() or values.get("track", "off") != "off":
         return True
@@ -111,8 +111,8 @@ UNITS = ("cpu", "cuda", "opencl", "fpga")
 
 
 def unit_trouble(unit: str, kernels: Sequence[Kernel]) -> str:
-    """Return why a unit cannot carry out these kernels one behind the other, in words that follow its name; empty: it can. Planning, measuring and running
-    all ask this function."""
+    """Return the reason why a unit cannot run these kernels in sequence, as text that follows its name; empty when it can. Planning, measuring and
+    running all use this function."""
     lacking = [label_of(kernel) for kernel in kernels if unit not in declaration_of(kernel).units]
     if lacking:
         return f"has no version of {', '.join(lacking)}"
@@ -126,13 +126,13 @@ def unit_trouble(unit: str, kernels: Sequence[Kernel]) -> str:
 
 
 def usable_units(kernels: Sequence[Kernel]) -> tuple[str, ...]:
-    """Return units that can carry out the kernels."""
+    """Return the units that can run the kernels."""
     return tuple(unit for unit in UNITS if not unit_trouble(unit, kernels))
 
 
 def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = None) -> list[Problem]:
-    """Return the faults that keep the kernels from working one behind the other on pixels of the type `pixel`. `largest`: the largest count of the detector,
-    if it is less than the type's."""
+    """Return the faults that prevent the kernels from working in sequence on pixels of type `pixel`. `largest`: the detector's largest count if it is
+    less than the type's."""
     found: list[Problem] = []
     names = [label_of(kernel) for kernel in kernels if not declaration_of(kernel).several]
     twice = [name for number, name in enumerate(names) if name in names[:number]]
@@ -170,7 +170,7 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
 
 
 def _order_problems(known: Declaration, maker: str, adder: str) -> Iterator[str]:
-    """Yield faults of a kernel behind `maker`, which made its pixels, and `adder`, which adds up accepted images; "": there is none."""
+    """Yield the faults of a kernel after `maker`, which made its pixels, and `adder`, which adds up accepted images; either is "" when there is none."""
     if maker and known.delivered:
         yield f"{known.name} reads pixels as the detector delivers them, and {maker} makes others; put it before"
     if adder and (known.name not in declarations() or any(map(known.made, ("verdict", "list", "table")))):
@@ -178,7 +178,7 @@ def _order_problems(known: Declaration, maker: str, adder: str) -> Iterator[str]
 
 
 def plan_pipeline(kernels: Sequence[Kernel], pixel: str) -> Pipeline:
-    """Plan kernels that have no faults."""
+    """Return the pipeline of kernels without faults."""
     steps: list[Step] = []
     maker: int | None = None
     for kernel in kernels:
@@ -205,7 +205,7 @@ def plan_pipeline(kernels: Sequence[Kernel], pixel: str) -> Pipeline:
 
 
 def leaves(kernel: Kernel, pixel: str) -> str:
-    """Return the type of the pixels behind the kernel."""
+    """Return the type of the pixels after the kernel."""
     known = declaration_of(kernel)
     port = known.made("pixels")
     if port is None:
@@ -226,7 +226,7 @@ def _columns(known: Declaration) -> tuple[Column, ...]:
 
 
 def _rule_problems(kernel: Kernel, known: Declaration, path: KeyPath, before: Sequence[Kernel]) -> Iterator[Problem]:
-    """Yield faults of a step that takes columns of the steps before it."""
+    """Yield the faults of a step that uses columns of earlier steps."""
     values = parameters_of(kernel)
     columns = [column for one in before for column in _columns(declaration_of(one))]
     unknown = any(code_of(one) for one in before)  # the output of code from outside is known when it is loaded
@@ -252,7 +252,7 @@ def _unfit(known: Declaration, pixel: str, maker: str) -> str:
 
 
 def _value_problems(kernel: Kernel, known: Declaration, pixel: str, largest: int | None) -> list[Problem]:
-    """Return parameters that contradict each other, or the pixels."""
+    """Return the faults of parameters that contradict each other, or the pixels."""
     values = parameters_of(kernel)
     most = LARGEST.get(pixel) if largest is None else largest
     found: list[Problem] = []

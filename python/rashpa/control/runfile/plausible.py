@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a run file that are possible and unlikely: most often they are right in another unit."""
+"""Finds values of a run file that are possible but unlikely: most often they are meant in another unit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from rashpa.control.runfile.run_file_reader import RunFileSource
 
 @dataclass(frozen=True)
 class _Range:
-    """Describes the plausible values of a key in its unit, and the units in which people give it by mistake, each with its size in the key's own."""
+    """Describes the plausible values of a key in its unit, and the units that users give by mistake, with their sizes in the key's own unit."""
 
     least: float
     most: float
@@ -29,7 +29,7 @@ _DETECTOR = {
 
 
 def plausibility_cautions(file: RunFile, source: RunFileSource) -> Iterator[str]:
-    """Yield a line for each value that is out of its range, with the unit that may be meant."""
+    """Yield a line for each value outside of its plausible range, with the unit that may be meant."""
     for key, range_ in _DETECTOR.items():
         yield from _caution(source.where(("detector", key)), getattr(file.detector, key), range_)
     if (energy := getattr(file.dataset, "energy_kev", None)) is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run file: the one configuration file of a run (TOML, schema/run.schema.json).
+"""Defines the run file: the one configuration file of a run (TOML, schema/run.schema.json).
 
-The models of its sections check every value on its own; `run_plan` checks combinations of values.
+The models of its tables check each value separately; `run_plan` checks combinations of values.
 """
 
 from typing import Any
@@ -69,18 +69,18 @@ class RunFile(Section):
 
     @property
     def emulators(self) -> list[Emulator]:
-        """Return all emulators, listed or not."""
+        """Return all emulators, including the only one of a file that lists none."""
         return (self.emulator if isinstance(self.emulator, list) else [self.emulator]) or [OnlyEmulator()]
 
     @property
     def receivers(self) -> list[Receiver]:
-        """Return all receivers, listed or not."""
+        """Return all receivers, including the only one of a file that lists none."""
         return (self.receiver if isinstance(self.receiver, list) else [self.receiver]) or [OnlyReceiver()]
 
     @model_validator(mode="before")
     @classmethod
     def _nothing_is_played(cls, values: Any) -> Any:
-        """Give the place of the dataset to one without a frame, where a detector sends by itself."""
+        """Add a placeholder for the required [dataset] when the detector sends by itself."""
         detector = values.get("detector") if isinstance(values, dict) else None
         if not isinstance(detector, dict) or "control" not in detector or "dataset" in values:
             return values

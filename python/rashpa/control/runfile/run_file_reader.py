@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a run file and reports, for each fault in it, file, line, key, and a remedy."""
+"""Reads a run file and reports each fault with file, line, key, and a remedy."""
 
 import difflib
 import hashlib
@@ -39,19 +39,19 @@ _KEY = re.compile(rf"^\s*+({_PART}(?:\s*+\.\s*+{_PART})*+)\s*+=")
 
 
 class RunFileError(RashpaError, ValueError):
-    """Reports a run file that cannot be run; one message, a line for each fault."""
+    """Reports a run file that cannot be run; the text has a line for each fault."""
 
 
 @dataclass
 class _Table:
-    """Describes one name in the tree of tables; `count`: elements of an array of tables so far, 0 when it is none."""
+    """Describes one name in the tree of tables. `count`: the number of elements so far of an array of tables, 0 for another table."""
 
     count: int = 0
     children: "dict[str, _Table]" = field(default_factory=dict)
 
 
 class KeyLines:
-    """Finds the line of a TOML text on which a key is written."""
+    """Finds the line of a TOML text that has a key."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[KeyPath, int] = {}
@@ -69,7 +69,8 @@ class KeyLines:
 
     @staticmethod
     def _indexed(names: tuple[str, ...], node: _Table, *, element: bool) -> KeyPath:
-        """Return the path of the table with the number of each array's element; `element`: the line begins a new one of the last name's array."""
+        """Return the path of a table with the index of each array's element. `element`: True when the line begins a new element of the last name's
+        array."""
         path: list[str | int] = []
         for position, name in enumerate(names):
             node = node.children.setdefault(name, _Table())
@@ -82,7 +83,7 @@ class KeyLines:
         return tuple(path)
 
     def line(self, path: KeyPath) -> int | None:
-        """Return the line of the key or of the nearest table around it; None for the file as a whole."""
+        """Return the line of the key, or of the nearest table around it; None when neither has a line."""
         for end in range(len(path), 0, -1):
             if path[:end] in self._lines:
                 return self._lines[path[:end]]
@@ -90,7 +91,7 @@ class KeyLines:
 
 
 class RunFileSource:
-    """Describes the file of a RunFile, for messages and for later readers: `text` is TOML, or JSON of tables that were in memory."""
+    """Describes the file of a RunFile, for messages and for later readers. `text`: TOML, or JSON of tables in memory."""
 
     def __init__(self, path: Path, text: str, sha256: str = "", *, is_toml: bool = True) -> None:
         self.path = path
@@ -102,7 +103,7 @@ class RunFileSource:
         self._keys = KeyLines(text if is_toml else "")
 
     def where(self, path: KeyPath) -> str:
-        """Return `file:line: key`, as far as it is known."""
+        """Return `file:line: key`, with the parts that are known."""
         path = next((at + path[len(now) :] for now, at in self.older.items() if path[: len(now)] == now), path)
         line = self._keys.line(path)
         return f"{self.path}{f':{line}' if line else ''}: {key_text(path)}"
@@ -117,8 +118,8 @@ def key_text(path: KeyPath) -> str:
 
 
 def read_run_file(path: Path, absent_tables: AbsentTables | None = None) -> tuple[RunFile, RunFileSource]:
-    """Read the run file at `path`. `absent_tables` makes, of the tables that are there, the keys of those that need not be. Raise RunFileError that names file,
-    line and key of each fault."""
+    """Read the run file at `path`. `absent_tables`: returns, from the present tables, the keys of tables that may be absent. Raise RunFileError that
+    names file, line and key of each fault."""
     try:
         data = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
@@ -130,7 +131,7 @@ def read_run_file(path: Path, absent_tables: AbsentTables | None = None) -> tupl
 
 
 def _kind_by_name(path: Path) -> str:
-    """Return words for a file of another kind by its name, empty for others."""
+    """Return a text for a file that its name shows to be of another kind, empty for others."""
     if not is_file(path):
         return ""
     if path.suffix.lower() in HDF5:
@@ -139,7 +140,7 @@ def _kind_by_name(path: Path) -> str:
 
 
 def parse_run_file(path: Path, data: bytes, absent_tables: AbsentTables | None = None) -> tuple[RunFile, RunFileSource]:
-    """Parse the run file in `data`, which may come from anywhere; `path` stands in messages. Raise RunFileError, and nothing else, when there is none."""
+    """Parse the run file in `data`, which may be foreign; `path` is its name in messages. Raise only RunFileError."""
     if why := _kind_by_name(path):
         raise RunFileError(f"{path}: cannot be read: {why}; give a run file (TOML)")
     try:
@@ -160,14 +161,14 @@ def parse_run_file(path: Path, data: bytes, absent_tables: AbsentTables | None =
 
 
 def run_file_of(values: Mapping[str, Any]) -> tuple[RunFile, RunFileSource]:
-    """Make a run file of tables that are in memory, as TOML would give them. Raise RunFileError that names the wrong keys."""
+    """Make a run file from tables in memory, in the form that TOML gives. Raise RunFileError that names the wrong keys."""
     text = json.dumps(values, default=str, sort_keys=True)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     return _validated(Path("run"), dict(values), RunFileSource(Path("run"), text, sha256, is_toml=False))
 
 
 def _as_placed_now(raw: dict[str, Any], source: RunFileSource) -> dict[str, Any]:
-    """Return the tables with those that older versions had elsewhere. Raise RunFileError when one stands at both places."""
+    """Return the tables with keys moved from older places. Raise RunFileError when a key is given at both places."""
     try:
         tables, moves = as_placed_now(raw)
     except PlacedTwiceError as twice:
@@ -210,7 +211,7 @@ _NO_END = "Illegal character '\\n'"  # of a text that ends with its line
 
 
 def _no_toml(path: Path, text: str, said: str) -> str:
-    """Return the parser's message with the line in front, which it lacks at the end of the file."""
+    """Return the parser's message with the line number before it, which the message lacks at the end of the file."""
     what, _, place = said[:200].rpartition(" (at ")
     found = re.fullmatch(r"line (\d+), column (\d+)\)", place)
     line, column = (int(found[1]), f", column {found[2]}") if found else (text.rstrip("\n").count("\n") + 1, "")
@@ -258,13 +259,13 @@ def _table_of(path: KeyPath) -> str:
 
 
 def _description_at(location: KeyPath) -> str:
-    """Return the meaning of the key at pydantic's location, empty when it has none."""
+    """Return the description of the key at pydantic's location, empty when it has none."""
     kind = _kind_at(location)
     return str(kind.description or "") if isinstance(kind, FieldInfo) else ""
 
 
 def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:
-    """Return pydantic's location without the tags of unions, which are not keys of the file."""
+    """Return pydantic's location as a path in the file, without the tags of unions."""
     path: list[str | int] = []
     value = raw
     for position, part in enumerate(location):
@@ -290,7 +291,7 @@ def _known_keys(location: KeyPath) -> list[str]:
 
 
 def _keys_within(location: KeyPath) -> dict[str, list[str]]:
-    """Return the keys of single tables inside the table at pydantic's location, each with its places in words: [link.roce] pmtu."""
+    """Return the keys of single tables inside the table at pydantic's location, each with its places as text: [link.roce] pmtu."""
     found: dict[str, list[str]] = {}
     for name in _known_keys(location):
         kind = _kind_at((*location, name))
@@ -331,13 +332,13 @@ def _members(kind: Any) -> list[type[BaseModel]]:
 
 
 def _tags(member: type[BaseModel], key: str = "") -> list[Any]:
-    """Return the possible values of the literal fields of a union's member; `key`: of that one alone."""
+    """Return the possible values of the literal fields of a union's member; with `key`, only those of that field."""
     fields = [info.annotation for name, info in member.model_fields.items() if not key or name == key]
     return [tag for kind in fields if get_origin(kind) is typing.Literal for tag in get_args(kind)]
 
 
 def run_schema() -> dict[str, Any]:
-    """Return schema/run.schema.json: `python -m rashpa.control.runfile.run_file_reader > schema/run.schema.json` writes it anew."""
+    """Return the content of schema/run.schema.json; `python -m rashpa.control.runfile.run_file_reader > schema/run.schema.json` writes it again."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunFile.model_json_schema()}
 
 

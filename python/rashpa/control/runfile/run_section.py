@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections `[run]`, `[faults]` and `[alarms]` of a run file."""
+"""Defines the tables `[run]`, `[faults]` and `[alarms]` of a run file."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -74,7 +74,7 @@ class Run(RunKeys):
     @field_validator("frames", mode="before")
     @classmethod
     def _one_complaint(cls, value: object) -> object:
-        """Check the value first, since a union complains for each of its kinds."""
+        """Check the value before the union does, which would report a fault for each of its types."""
         if value == UNTIL_STOPPED:
             return value
         if not isinstance(value, int) or isinstance(value, bool):
@@ -143,7 +143,7 @@ class Alarms(Section):
 
     @property
     def some(self) -> bool:
-        """Return True when there is something to watch."""
+        """Return True when at least one alarm is set."""
         limits = (
             self.lost_images,
             self.free_slots,

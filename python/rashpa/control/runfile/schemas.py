@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the schemas that the package has beside its modules."""
+"""Finds the schemas that are in the package."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of every table of the run file."""
+"""Defines the base of every table of the run file."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ class Section(BaseModel):
 
 
 def typed_text(text: str, kind: Any) -> str | int | float:
-    """Return the value of a text that stands for a key of this type; one that is no number stays as it is, and the model says so."""
+    """Return the value of type `kind` for a text. A text that is no number is returned unchanged, so that the model reports it."""
     if kind is str:
         return text
     try:

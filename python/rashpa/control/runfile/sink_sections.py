@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sinks of the run file, [[buffer.sink]]."""
+"""Defines the sinks of the run file, [[buffer.sink]]."""
 
 from typing import Annotated, Literal
 

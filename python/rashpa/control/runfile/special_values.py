@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Special values of a detector's pixels: whether pixels can hold them, and where counts end. As src/rashpa/core/image/special_value.cpp has it."""
+"""Checks special values of a detector's pixels: whether pixels can hold them, and the largest count. It agrees with
+src/rashpa/core/image/special_value.cpp."""
 
 from collections.abc import Iterator
 
@@ -16,13 +17,13 @@ _LIMITS = {
 
 
 def largest_count(detector: Detector) -> int | None:
-    """Return the largest count that the detector sends; None: as much as its pixels hold."""
+    """Return the largest count that the detector sends, None when it is the largest value of its pixels."""
     positive = [one.value for one in detector.special if one.value > 0]
     return min(positive) - 1 if positive else None
 
 
 def problems_of(detector: Detector) -> Iterator[tuple[KeyPath, str]]:
-    """Yield each fault and the key where it stands."""
+    """Yield each fault with its key."""
     if detector.masked == "minimum":
         if detector.pixel not in ("int16", "int32"):
             yield (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bearer tokens: their form and their sources."""
+"""Checks bearer tokens, and reads or makes them."""
 
 import os
 import re
@@ -16,7 +16,7 @@ class TokenError(RashpaError, ValueError):
 
 
 def checked_token(token: str, where: str) -> str:
-    """Return the token. Raise TokenError when it is blank, which would let in everybody, or cannot stand in a header."""
+    """Return the token. Raise TokenError when it is blank, which would give everyone access, or when it cannot be sent in a header."""
     if not token.strip():
         raise TokenError(f"{where} is blank: a blank token would keep nobody out; give a token, or leave it away")
     if not _VISIBLE.fullmatch(token):
@@ -25,12 +25,12 @@ def checked_token(token: str, where: str) -> str:
 
 
 def token_of_environment() -> str:
-    """Take RASHPA_TOKEN out of the environment, so that child processes do not inherit it; return it, or an empty text when it is not set. Raise TokenError
-    for a bad one."""
+    """Remove RASHPA_TOKEN from the environment, so that child processes do not inherit it, and return it; empty when it is not set. Raise TokenError
+    for a bad token."""
     token = os.environ.pop(VARIABLE, None)
     return "" if token is None else checked_token(token, f"{VARIABLE} of the environment")
 
 
 def new_token() -> str:
-    """Return a random token that is impossible to guess."""
+    """Return a random token that cannot be guessed."""
     return secrets.token_urlsafe(32)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of the kernel `veto`, checked where nothing is compiled: the same text and columns are good here and in src/rashpa/kernel/veto/rule.cpp, and
-refused with the same words. `cases.txt` in that folder is the table of cases of both.
-"""
+"""Checks rules of the kernel `veto` without compiled code. It accepts and refuses the same texts and columns, with the same errors, as
+src/rashpa/kernel/veto/rule.cpp. `cases.txt` in that folder has the test cases of both."""
 
 import math
 import re
@@ -30,11 +29,11 @@ _COMPARING = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="
 
 
 class RuleError(RashpaError, ValueError):
-    """Names the fault of a rule, and the remedy."""
+    """Names the fault of a rule and the remedy."""
 
 
 def check_rule(text: str, columns: Sequence[Column] | None) -> None:
-    """Raise RuleError for a wrong rule. `columns`: names that the rule may use; None: not known here."""
+    """Raise RuleError for a wrong rule. `columns`: columns that the rule may use, None when they are not known here."""
     _Check(text, columns).all()
 
 
@@ -215,7 +214,7 @@ def _fail(what: str) -> NoReturn:
 
 
 def _refuse_constant(column: Column, sign: str, number: float, text: str) -> None:
-    """Refuse a comparison that is the same for every value of the column."""
+    """Refuse a comparison that has the same result for every value of the column."""
     least, most = _BOUNDS[column.type]
     whole = column.type != "float64"
     if sign in ("==", "!="):

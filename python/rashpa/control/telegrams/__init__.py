@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the telegrams between manager and nodes, as Python objects and as XML."""
+"""Defines the telegrams between manager and nodes, as Python objects and as XML."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels, sinks and links in orders: the models of the run file, with the additions of a plan."""
+"""Defines kernels, sinks and links in orders: the models of the run file, with the additions of a plan."""
 
 from typing import Annotated, Literal, get_args
 
@@ -21,8 +21,9 @@ Pixels = Annotated[int, Field(ge=0, le=2**21)]
 
 
 class ModulePlace(Section):
-    """The rectangle around a buffer's part of a module, or of one of its panels. `corner`, `fast`, `slow`: its place in the laboratory, in m: that of its
-    first pixel's outer corner, and the steps to the next column and row; empty: by the beam and the axes of the image."""
+    """The rectangle that encloses a buffer's part of a module, or of one of its panels. `corner`, `fast`, `slow`: its place in the laboratory, in m:
+    the outer corner of its first pixel, and the steps to the next column and row. When they are empty, the beam and the axes of the image give the
+    place."""
 
     name: Text
     x: Pixels
@@ -48,8 +49,9 @@ class DtpPlace(Section):
 
 
 class FileMetadata(Section):
-    """The experiment as the output file describes it; names and units as in src/rashpa/sink/nxmx_metadata.hpp. An absent field has the default of its key in
-    a run file. Of the buffer are then: the beam, in the middle of its image; `bit_depth_readout`, of its pixels; `modules` and `dtps`, where its DTPs lie."""
+    """The experiment as the output file describes it; names and units are as in src/rashpa/sink/nxmx_metadata.hpp. An absent field has the default of
+    its key in a run file, or a value of the buffer: the beam is at the centre of its image, `bit_depth_readout` is that of its pixels, and `modules`
+    and `dtps` are the places of its DTPs."""
 
     detector_name: Text = "detector"
     description: Text = ""

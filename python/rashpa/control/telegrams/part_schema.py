@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""schema/telegram_parts.xsd, made from the models of the run file: kernels, sinks and links as elements. `tools/make_kernels.py` writes it.
+"""Makes schema/telegram_parts.xsd, the XML elements of kernels, sinks and links, from the models of the run file. `tools/make_kernels.py` writes it.
 
-Every number has its bounds, every text a longest length, every list a most of entries. A field with a default is an attribute that may be left
-out, so that a new key is no break for those who do not know it.
+Every number has bounds, every text a maximum length, every list a maximum number of entries. A field with a default is an optional attribute, so that
+a new key does not break nodes that do not know it.
 """
 
 import json
@@ -50,14 +50,14 @@ def _kind(kind: PartKind) -> Iterator[str]:
 
 
 def _attribute_group(model: type[BaseModel]) -> Iterator[str]:
-    """Yield the attributes of keys of a section, which stand at an element of telegram.xsd."""
+    """Yield the attributes for the keys of a table that are part of an element in telegram.xsd."""
     yield f'  <xs:attributeGroup name="{model.__name__}">'
     yield from _indented(_attributes(model, ""), 4)
     yield "  </xs:attributeGroup>"
 
 
 def _attributes(model: type[BaseModel], tag: str) -> Iterator[str]:
-    """Yield the plain keys of a model as attributes; those with a default may be absent."""
+    """Yield the keys with plain values as attributes; those with a default are optional."""
     described = model.model_json_schema()
     needed = described.get("required", [])
     for name, shape in plain_fields(model, tag):
@@ -91,7 +91,7 @@ def _complex(model: type[BaseModel], tag: str, doc: str | None) -> Iterator[str]
 
 
 def _child(name: str, shape: Shape, what: dict[str, Any], *, needed: bool) -> Iterator[str]:
-    """Yield the elements of a field that is no attribute."""
+    """Yield the elements of a field that cannot be an attribute."""
     if shape.how == "named":
         yield from _named(what)
         return
@@ -107,7 +107,7 @@ def _child(name: str, shape: Shape, what: dict[str, Any], *, needed: bool) -> It
 
 
 def _named(what: dict[str, Any]) -> Iterator[str]:
-    """Yield the element of values whose names no model knows."""
+    """Yield the element for values with names that no model defines."""
     names = {"type": "string", **what.get("propertyNames", {})}
     (names["pattern"],) = what.get("patternProperties", {names.get("pattern"): None})
     yield f'<xs:element name="parameter" minOccurs="0" maxOccurs="{what["maxProperties"]}">'
@@ -123,7 +123,7 @@ def _named(what: dict[str, Any]) -> Iterator[str]:
 
 
 def _one_of(described: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """Return the description without null, and without references."""
+    """Return the description with references resolved and without null."""
     if "anyOf" in described:
         (described,) = [one for one in described["anyOf"] if one.get("type") != "null"]
     if "$ref" in described:
@@ -133,7 +133,7 @@ def _one_of(described: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
 
 
 def _simple(what: dict[str, Any]) -> Iterator[str]:
-    """Yield the type of an attribute, or of a text, with its bounds."""
+    """Yield the type of an attribute or of a text, with its bounds."""
     base, facets = _facets(what)
     if not facets:
         yield f'<xs:simpleType><xs:restriction base="{base}"/></xs:simpleType>'
@@ -160,7 +160,7 @@ def _facets(what: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _bound(what: dict[str, Any], side: str, end: str, otherwise: str) -> tuple[str, str]:
-    """Return one bound of a number; without one, the bound of finite numbers."""
+    """Return one bound of a number; without one, the smallest or largest finite number."""
     if (beyond := what.get(f"exclusive{side.capitalize()}{end}")) is not None:
         return f"{side}Exclusive", json.dumps(beyond)
     value = what.get(f"{side}{end}")

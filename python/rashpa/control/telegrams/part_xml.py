@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of telegrams that are tables of the run file, as XML elements: one way for all of them, made from their models.
+"""Converts parts of telegrams that are tables of the run file to XML elements and back, in one way that follows from their models.
 
 The element has the part's name (`bragg_count`, `hdf5`, `roce`), inside an element for its kind (`Kernel`, `Sink`, `LinkOptions`). A plain field is an
-attribute. A model inside is a child element of the field's name, and a list of models or texts has one child element an entry. A field that is None or has
-its default may be absent. Values that no model knows (parameters of code from outside) are children `parameter`, each with name and type.
+attribute. A field that holds a model is a child element with the field's name; a list of models or texts has one child element for each entry. A
+field that is None or has its default may be absent. Values that no model defines (parameters of foreign kernels) are children `parameter`, each with
+name and type.
 
 schema/telegram_parts.xsd describes the same (`part_schema`).
 """
@@ -60,14 +61,15 @@ def _by_name(kind: PartKind) -> dict[str, type[BaseModel]]:
 
 
 def name_of(model: type[BaseModel], tag: str) -> str:
-    """Return the name of a model's element."""
+    """Return the name of a model's element; `tag`: the field with the name."""
     (name,) = get_args(model.model_fields[tag].annotation)
     return str(name)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Describes how a field is written: as attribute, as child, as several children, as texts, or as named values. `kind`: type of the value, or model."""
+    """Describes how a field is written: as attribute, as child, as several children, as texts, or as named values. `kind`: the type of the value, or
+    the model."""
 
     how: Literal["attribute", "child", "children", "texts", "named"]
     kind: type
@@ -94,7 +96,7 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def plain_fields(model: type[BaseModel], tag: str) -> Iterator[tuple[str, Shape]]:
-    """Yield the fields of a part's model with their shapes; its name is that of the element."""
+    """Yield the fields of a part's model with their shapes, except the field that holds its name."""
     for name, item in model.model_fields.items():
         if name != tag:
             yield name, shape_of(item.annotation)
@@ -104,7 +106,7 @@ def plain_fields(model: type[BaseModel], tag: str) -> Iterator[tuple[str, Shape]
 
 
 def element_of(part: BaseModel, kind: PartKind, space: str, text_of: typing.Callable[[Any], str]) -> Any:
-    """Return the element around the part. `text_of`: formats a plain value."""
+    """Return the element that contains the part. `text_of`: formats a plain value."""
     outer = etree.Element(f"{{{space}}}{kind.element}", {}, None)
     outer.append(_inner(part, getattr(part, kind.tag), kind.tag, space, text_of))
     return outer
@@ -146,7 +148,7 @@ def part_of(outer: Any, kind: PartKind) -> BaseModel:
 
 
 def keys_of(element: Any, model: type[BaseModel]) -> BaseModel:
-    """Return the keys that are attributes of an element, which the schema has checked; absent ones have their default."""
+    """Return the keys that are attributes of an element, which the schema has checked; absent keys have their default."""
     shapes = plain_fields(model, "")
     values = {key: value_of(element.get(key), shape.kind) for key, shape in shapes if element.get(key) is not None}
     return _made(model, values, etree.QName(element).localname)
@@ -201,7 +203,7 @@ def _named(parent: Any, space: str | None) -> dict[str, Any]:
 
 
 def value_of(text: str, kind: type) -> Any:
-    """Return a plain value from its text. Raise ValueError when it is none."""
+    """Return a plain value from its text. Raise ValueError when the text is invalid."""
     if kind is bool:
         if text.strip() not in ("true", "false", "0", "1"):
             raise ValueError(f"{text[:40]!r} is neither true nor false")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The states of a node and the orders that move it between them. Every transition has a deadline."""
+"""Defines the states of a node and the orders that move it between them. Every transition has a deadline."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from rashpa.data.base.rashpa_error import RashpaError
 
 
 class RunState(StrEnum):
-    """Names the states of a node: idle → configured → armed → running ⇄ paused → finished; fault from anywhere; reset back to idle."""
+    """Names the states of a node: idle → configured → armed → running ⇄ paused → finished. Any state can change to fault; Reset leads back to idle."""
 
     idle = "idle"
     configured = "configured"
@@ -21,7 +21,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True)
 class Transition:
-    """Leads from any of `sources` to `target`, within `deadline_s` or the node is in fault."""
+    """Describes a transition from any of `sources` to `target`. A node that has not completed it after `deadline_s` seconds is in fault."""
 
     sources: frozenset[RunState]
     target: RunState
@@ -57,11 +57,11 @@ TRANSITIONS: dict[str, Transition] = {
 
 
 class StateError(RashpaError, RuntimeError):
-    """Refuses an order that the state does not allow."""
+    """Refuses an order that the present state does not allow."""
 
 
 def check_transition(node: str, state: RunState, order: str) -> Transition:
-    """Return the transition of an order. Raise StateError that names node, state, and the states in which the order is obeyed."""
+    """Return the transition of an order. Raise StateError that names node, state, and the states that allow the order."""
     transition = TRANSITIONS[order]
     if state not in transition.sources:
         allowed = ", ".join(known for known in RunState if known in transition.sources)

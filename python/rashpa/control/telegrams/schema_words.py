@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that the schema finds in a telegram, in our words: `element.attribute: it is …; it must be …`, in place of the validator's."""
+"""Rewrites the faults that the schema finds in a telegram as `element.attribute: it is …; it must be …`, in place of the validator's text."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ _MOST_SAID, _HEAD, _TAIL = 4000, 500, 2000  # characters: a stranger's value may
 
 
 def said_of_schema(message: str) -> str:
-    """Return a message of libxml2's validator in our words: the place, its fault and the remedy. An unknown one keeps its text behind the place."""
+    """Return a message of libxml2's validator in our words: the place, its fault and the remedy. An unknown message keeps its text after the place."""
     if len(message) > _MOST_SAID:
         message = f"{message[:_HEAD]}…{message[-_TAIL:]}"
     text = _FACET.sub("", _NAMESPACES.sub("", message)).strip()
@@ -51,7 +51,7 @@ def said_of_schema(message: str) -> str:
 
 
 def _demand(kind: str, name: str) -> str:
-    """Return the demand of a plain type of the schema. A type without a name is looked up by that of its attribute."""
+    """Return the requirement of a plain schema type. For a type without a name, look up the types of the attribute `name`."""
     kinds = {kind} & {*_WHOLE, *_OTHERS} or _bases(name)
     if kinds and not kinds <= set(_WHOLE):
         return f"it must be {next((words for one, words in _OTHERS.items() if one in kinds), 'a value of schema/telegram.xsd')}"
@@ -61,7 +61,7 @@ def _demand(kind: str, name: str) -> str:
 
 @cache
 def _bases(name: str) -> frozenset[str]:
-    """Return the plain types behind attributes, elements or types of this name in the schemas of telegrams."""
+    """Return the plain types of attributes, elements or types with this name in the schemas of telegrams."""
     found: set[str] = set()
     for one in _named().get(name, ()):
         parts = [part.get("base") or part.get("itemType") for part in one.iter(f"{_XS}restriction", f"{_XS}list")]
@@ -86,7 +86,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _expected(text: str) -> str:
-    """Return the names of the validator's list of elements."""
+    """Return the element names in the validator's list."""
     return ", ".join(one for one in re.split(r"[\s,]+", text) if one)
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The telegrams as frozen dataclasses; `telegram_xml` turns them into XML and back (schema/telegram.xsd).
+"""Defines the telegrams as frozen dataclasses; `telegram_xml` converts them to XML and back (schema/telegram.xsd).
 
-A class is an element, and a field of a plain type is an attribute of the same name. A tuple of numbers or names is a list in one attribute. A field that
-holds a telegram part is a child element (absent when None), and a tuple of parts is a sequence of child elements. Parts with a model in the run file use that
-model (`PART`): kernels, sinks, options of a link; `part_xml` makes elements of them.
+A class is an element, and a field of a plain type is an attribute of the same name. A tuple of numbers or names is a list in one attribute. A field
+that holds a telegram part is a child element (absent when None), and a tuple of parts is a sequence of child elements. Parts with a model in the run
+file use that model (`PART`): kernels, sinks, options of a link; `part_xml` makes elements of them.
 
-All names are imported from here, whichever file defines them.
+Import all names from this module, whichever file defines them.
 """
 
 from rashpa.control.telegrams.telegram_capabilities import (

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capabilities of a node: their telegram, its parts, and the question for it."""
+"""Defines the telegram of a node's capabilities, its parts, and the telegram that asks for it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A processing unit that the node has, or could have had: `what` is the device, or why it cannot be used."""
+    """Describes a processing unit that the node has, or lacks. `what`: its device, or the reason why it cannot be used."""
 
     name: str
     usable: bool
@@ -15,8 +15,8 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitDevice:
-    """A device that unit `unit` can use, by its number and name. `memory_bytes` in all; `free_bytes` now, 0: unknown. `unified`: it is memory of the machine,
-    and counted there."""
+    """Describes a device of unit `unit`, by number and name. `memory_bytes`: all of its memory; `free_bytes`: its free memory now, 0 when unknown.
+    `unified`: it uses memory of the machine, and counts there."""
 
     unit: str
     number: int
@@ -28,7 +28,7 @@ class UnitDevice:
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A link that the node has. `bytes_per_s` of payload that it takes or gives in all; 0: not known, not checked."""
+    """Describes a link of the node. `bytes_per_s`: the payload rate that it can send or receive in all; 0 when unknown, then it is not checked."""
 
     name: str
     bytes_per_s: int
@@ -37,7 +37,8 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Interface:
-    """A network interface of the machine, with its addresses; `device`: of RDMA, where it has one. `bits_per_s` each way; 0: not known, not checked."""
+    """Describes a network interface of the machine, with its addresses. `device`: its RDMA device, if any; `bits_per_s`: its rate in each direction,
+    0 when unknown; then it is not checked."""
 
     name: str
     device: str
@@ -47,8 +48,8 @@ class Interface:
 
 @dataclass(frozen=True, kw_only=True)
 class Throughput:
-    """The measured rate of a pipeline on a unit of the node, without link and sinks: images a second of `width` × `height` pixels, the slowest of several
-    rounds. `pipeline`: `throughput.fingerprint_of` of a buffer; `what`: in words; `date`: of the measurement."""
+    """Holds the measured rate of a pipeline on a unit of the node, without link and sinks: images/s of `width` × `height` pixels, the slowest of
+    several rounds. `pipeline`: `throughput.fingerprint_of` of a buffer; `what`: a description; `date`: the date of the measurement."""
 
     pipeline: str
     what: str
@@ -60,14 +61,15 @@ class Throughput:
 
 @dataclass(frozen=True, kw_only=True)
 class GetCapabilities:
-    """Asks a node for its capabilities. `units`: those that it looks for, with their devices; none: all. Looking for a unit loads its driver."""
+    """Asks a node for its capabilities. `units`: the units to examine with their devices; empty for all. Examining a unit loads its driver."""
 
     units: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """The capabilities of a node. `memory_bytes` is free now; `max_dtps` is the largest number of DTPs; `throughputs` are of this hardware and software."""
+    """Holds the capabilities of a node. `memory_bytes`: free memory now; `max_dtps`: the largest number of DTPs; `throughputs`: figures for this
+    hardware and software."""
 
     node: str
     role: str

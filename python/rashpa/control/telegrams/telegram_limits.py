@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limits of a telegram, checked before it is parsed: a stranger's document costs time and memory in proportion to its bytes, and little of them.
+"""Checks the limits of a telegram before it is parsed, so that a foreign document costs little time and memory, in proportion to its bytes.
 
-The largest telegram is the status of a receiver with 256 buffers, with six sinks each: some 12000 elements and 55000 attributes. The longest one, a dataset
-of many files, is one attribute. The depth of elements does not matter: the schema ends the document at the first unexpected one.
+The largest telegram is the status of a receiver with 256 buffers, with six sinks each: some 12000 elements and 55000 attributes. The longest one, a
+dataset of many files, is one attribute. The depth of elements needs no limit: the schema stops the parser at the first unexpected element.
 """
 
 import itertools
@@ -19,8 +19,8 @@ _ASSIGNMENT = re.compile(rb"=[ \t\r\n]{0,16}[\"']")
 
 
 class TelegramError(RashpaError, ValueError):
-    """Reports bytes that are no telegram of this version; the text says where and why. `code` is that of the Fault in answer to it: "config" for a Configure
-    with an impossible content."""
+    """Reports bytes that are no telegram of this version; the text gives place and reason. `code`: the code of the Fault in the answer, "config" for
+    a Configure with an impossible content."""
 
     def __init__(self, text: str, code: str = "telegram") -> None:
         super().__init__(text)
@@ -28,11 +28,11 @@ class TelegramError(RashpaError, ValueError):
 
 
 class _RootFoundError(Exception):
-    """Ends the parsing, since the root is found."""
+    """Stops the parser when the root is found."""
 
 
 def check_limits(data: bytes) -> None:
-    """Raise TelegramError when there is too much of something, or something that no telegram has."""
+    """Raise TelegramError when a limit is exceeded, or when the bytes have a construct that no telegram has."""
     if len(data) > MAX_BYTES:
         raise TelegramError(f"{len(data)} bytes; a telegram has at most {MAX_BYTES}")
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
@@ -48,7 +48,7 @@ def check_limits(data: bytes) -> None:
 
 
 def root_of(data: bytes) -> tuple[str, str | None]:
-    """Return the root's name, without its prefix, and its version; None when it names none. Raise TelegramError when there is no root."""
+    """Return the root's name, without its prefix, and its version, None without one. Raise TelegramError when there is no root."""
     found: list[tuple[str, str | None]] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:

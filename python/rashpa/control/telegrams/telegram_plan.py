@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of telegrams: a node's task in a run, its addresses and its memory there."""
+"""Defines the parts of telegrams that describe a node's task in a run, its addresses and its memory."""
 
 from dataclasses import dataclass, field
 
@@ -17,8 +17,8 @@ KEYS = "keys"
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """An end of a queue pair; DTPs in the order of the Configure telegram. With pcie `address` is the receiver's control block, /proc/<process>/fd/<file>,
-    and `qpn` the DTP's position."""
+    """Describes one end of a queue pair; endpoints are in the order of DTPs in the Configure telegram. With pcie, `address` is the receiver's control
+    block, /proc/<process>/fd/<file>, and `qpn` is the DTP's position."""
 
     address: str
     port: int
@@ -31,7 +31,7 @@ class Endpoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """The place of a DTP's lines and records in the destination's registered memory; bytes, except slots and lines."""
+    """Describes the place of a DTP's lines and records in the destination's registered memory; all values are in bytes, except slots and lines."""
 
     pixels_offset: int
     slot_bytes: int
@@ -45,7 +45,7 @@ class Placement:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A named value of a dataset or a calibration, whose lists of files may be long; the value is JSON."""
+    """Holds a named value of a dataset or a calibration, as JSON; lists of files may be long."""
 
     name: str
     value: str
@@ -53,8 +53,8 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """The dataset of an emulator, and the place of its calibration for a receiver without another: kind and parameters of a run file's [dataset]. Big data
-    never travels in a telegram: the node loads or makes them."""
+    """Describes the dataset of an emulator, with which a receiver without another calibration finds the dataset's: kind and parameters of the table
+    [dataset]. Frames never travel in a telegram: the node loads or makes them."""
 
     kind: str
     parameters: tuple[Parameter, ...] = ()
@@ -62,14 +62,14 @@ class Dataset:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The place of pedestal and gain of the detector's modules, for a receiver: keys of a run file's [detector.calibration]."""
+    """Describes where a receiver finds pedestal and gain of the detector's modules: keys of the table [detector.calibration]."""
 
     parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadModule:
-    """A module that sends nothing from frame number `from_frame` on."""
+    """Describes a module that sends nothing from frame number `from_frame` on."""
 
     module: int
     from_frame: int
@@ -77,7 +77,8 @@ class DeadModule:
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """The faults that the emulator injects: `keys` are those of [faults]. Probabilities are per packet (stall: per image of a DTP)."""
+    """Describes the faults that the emulator injects: `keys` are those of [faults]. Probabilities are for each packet; that of stall is for each
+    image of a DTP."""
 
     seed: int = 0
     keys: FaultsKeys = field(default=FaultsKeys(), metadata={KEYS: FaultsKeys})
@@ -86,7 +87,7 @@ class Faults:
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbour:
-    """The MAC address that packets to a receiver's IP address go to."""
+    """Holds the MAC address to which packets for a receiver's IP address are sent."""
 
     address: str
     mac: str
@@ -94,8 +95,8 @@ class Neighbour:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """The card that plays an emulator's DTPs. `directory`: of its device files, for which the node must have been started; "sim": one that the node
-    simulates. A card in a network needs MAC addresses."""
+    """Describes the card that plays an emulator's DTPs. `directory`: the folder of its device files, which the node must have been started with;
+    "sim" for a card that the node simulates. A card in a network needs MAC addresses."""
 
     directory: str
     mac: str = ""
@@ -104,8 +105,8 @@ class Card:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceDtp:
-    """A DTP from the emulator's side: a region of a module, which it has turned (data/geometry/orientation.py), a time slice, and its destination, with the
-    links of this side and of the other."""
+    """Describes a DTP at the emulator: a region of a module, rotated by the emulator (data/geometry/orientation.py), a time slice, its destination,
+    and the links of both ends."""
 
     id: int
     module: int
@@ -126,7 +127,7 @@ class SourceDtp:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMember:
-    """A receiver of a group: the stack of its buffer, and the ids of the DTPs that bring it an image."""
+    """Describes a receiver of a group: the stack of its buffer, and the ids of the DTPs that send it an image."""
 
     name: str
     stack: int
@@ -135,8 +136,8 @@ class GroupMember:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Receivers among which images are dealt, each to one of them. `replay_frames`: frames behind the newest one that can be sent again; `keys` are those of
-    [[group]]."""
+    """Describes receivers among which images are dealt, each image to one of them. `replay_frames`: the number of latest frames that can be sent
+    again; `keys`: those of [[group]]."""
 
     name: str
     replay_frames: int
@@ -146,8 +147,9 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The whole task of an emulator. `emulator`: its name in the run file. `options`: of each link that its DTPs take. `modules`: of the whole detector.
-    `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many. `run`: keys of [run]."""
+    """Describes the whole task of an emulator. `emulator`: its name in the run file. `options`: options of each link that its DTPs use. `modules`:
+    number of modules of the whole detector. `card`: None when threads play the DTPs. `end`: "told" when at most `frames` are played, and Stop gives
+    the number. `run`: keys of [run]."""
 
     bind_address: str = "127.0.0.1"
     frames: int
@@ -174,7 +176,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class DestinationDtp:
-    """A DTP from the receiver's side: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module as it was turned."""
+    """Describes a DTP at the receiver: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the rotated module."""
 
     id: int
     module: int = 0
@@ -189,13 +191,13 @@ class DestinationDtp:
 
     @property
     def orientation(self) -> Orientation:
-        """Return turn and flip together."""
+        """Return turn and flip as one orientation."""
         return Orientation(self.turn, self.flip)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BadRegion:
-    """Pixels of the buffer's image that are bad in every image."""
+    """Describes a rectangle of the buffer's image with bad pixels in every image."""
 
     x: int
     y: int
@@ -205,7 +207,7 @@ class BadRegion:
 
 @dataclass(frozen=True, kw_only=True)
 class SpecialValue:
-    """A value of the detector's pixels that is no count."""
+    """Describes a value of the detector's pixels that is no count."""
 
     value: int
     meaning: str
@@ -213,7 +215,8 @@ class SpecialValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """The place where a buffer publishes its decisions: the name of a ring and its number of images, the endpoint of a ZeroMQ socket; empty: not there."""
+    """Describes where a buffer publishes its decisions: the name of a ring and its number of images, and the endpoint of a ZeroMQ socket. An empty
+    text means none."""
 
     ring: str
     zmq: str
@@ -222,10 +225,10 @@ class Feedback:
 
 @dataclass(frozen=True, kw_only=True)
 class Buffer:
-    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most this number, and Stop gives the true one. `dealt`: it is one of
-    several among which images are dealt, and records name their frames. `quiet_ms`: how long a begun stack waits for images that were not sent, although
-    its sources may wait for its slots; 0: until the end. `masked`: the pixels that hold no count, as the run file describes them. `keys`: those of
-    [[buffer]] that the receiver carries out."""
+    """Describes a RASHPA buffer with its pipeline and sinks. `end`: "known" when `images` are due, "told" when that is the maximum and Stop gives the
+    number. `dealt`: True when it is one of several among which images are dealt; records then name their frames. `quiet_ms`: how long an incomplete
+    stack waits for images that were not sent while its sources may wait for its slots; 0: until the end. `masked`: the pixels that hold no count, as
+    the run file describes them. `keys`: those of [[buffer]] that the receiver implements."""
 
     name: str
     width: int
@@ -249,8 +252,8 @@ class Buffer:
 
 @dataclass(frozen=True, kw_only=True)
 class Destination:
-    """The whole task of a receiver. `receiver`: its name in the run file. `modules`, `module_width`, `module_height`: the shape of the calibration, by the
-    DTPs where it is not given. `peer_link`: the emulators', its own where it is not given. `port`: 0 takes any free one, which the answer names."""
+    """Describes the whole task of a receiver. `receiver`: its name in the run file. `modules`, `module_width`, `module_height`: the shape of the
+    calibration, by default that of the DTPs. `peer_link`: the emulators' link, by default its own. `port`: 0 for any free one; the answer names it."""
 
     receiver: str = "receiver"
     peer_link: str = ""
@@ -271,7 +274,7 @@ class Destination:
     calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
-        """Fill what is not said: the other side has the same link, and the detector has the modules that the DTPs name."""
+        """Set missing values: the other end has the same link, and the detector has the modules that the DTPs name."""
         dtps = [dtp for buffer in self.buffers for dtp in buffer.dtps]
         sides = [dtp.orientation.sides(dtp.source_x + dtp.width, dtp.source_y + dtp.height) for dtp in dtps]
         derived = {
@@ -286,13 +289,13 @@ class Destination:
 
     @property
     def link(self) -> str:
-        """Return the link of this destination."""
+        """Return the kind of link of this destination."""
         return self.options.kind
 
 
 @dataclass(frozen=True, kw_only=True)
 class DtpEnd:
-    """Images of a DTP with an index below `images` were due, and no others."""
+    """Describes the end of a DTP: images with an index below `images` were due, and no others."""
 
     dtp: int
     images: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status of a node: state, counters and books of its part of a run; events; and the reason why a telegram was not obeyed."""
+"""Defines the status of a node (state, counters and books of its part of a run), events, and faults that refuse a telegram."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ REPLAYED = ("expected", "made", "missing", "errored")
 
 @dataclass(frozen=True, kw_only=True)
 class Books:
-    """The integers that must balance (docs/explanations/books.md)."""
+    """Holds the counts of images that must balance (docs/explanations/books.md)."""
 
     expected: int = 0
     complete: int = 0
@@ -22,7 +22,7 @@ class Books:
 
     @property
     def arrived(self) -> int:
-        """Return the number of images of which all or a part has arrived."""
+        """Return the number of images that have arrived completely or in part."""
         return self.complete + self.partial
 
     @property
@@ -32,8 +32,8 @@ class Books:
 
     @property
     def balanced(self) -> bool:
-        """Return True when expected = arrived + missing, arrived = accepted + vetoed + errored, accepted = written; partial images are decided like complete
-        ones."""
+        """Return True when expected = arrived + missing, arrived = accepted + vetoed + errored, and accepted = written. Partial images are decided
+        like complete ones."""
         return (
             self.expected == self.arrived + self.missing
             and self.arrived == self.accepted + self.vetoed + self.errored
@@ -55,7 +55,7 @@ class Books:
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """A counter of the node: of the link, of the injector, of vetoes, of errors or of losses, as `group` says."""
+    """Holds a counter of the node. `group`: its kind, such as link, injector, vetoes, errors or losses."""
 
     group: str
     name: str
@@ -64,7 +64,7 @@ class Count:
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """The latencies of one stage, in microseconds. `below`: the number below each of the bounds of `latency`; empty: unknown."""
+    """Holds the latencies of one stage, in microseconds. `below`: the number below each of the bounds of `latency`; empty when unknown."""
 
     stage: str
     count: int
@@ -77,8 +77,8 @@ class Latency:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceDtpStatus:
-    """The emulator's counters of one DTP. `images_due`: images that had their turn, whether sent, skipped or withheld; `credits_refused`: packets at the
-    place of its credits that were none, and words that cannot be credits."""
+    """Holds the emulator's counters of one DTP. `images_due`: images that had their turn, whether sent, skipped or withheld; `credits_refused`:
+    packets at the place of its credits that were none, and values that cannot be credits."""
 
     id: int
     images_sent: int
@@ -102,7 +102,7 @@ class SourceDtpStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class DestinationDtpStatus:
-    """The receiver's counters of one DTP; counts: group `loss`, images by cause."""
+    """Holds the receiver's counters of one DTP. `counts`: group `loss`, images by cause."""
 
     id: int
     module: int
@@ -116,8 +116,8 @@ class DestinationDtpStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstErrored:
-    """The lowest image of a buffer that is errored, or that a sink has not got; reason = unit | overwritten | storage | dropped, `text`: the first reported
-    error."""
+    """Describes the lowest image of a buffer that is errored, or that a sink has not received. `reason`: unit | overwritten | storage | dropped;
+    `text`: the first reported error."""
 
     index: int
     frame: int
@@ -127,8 +127,9 @@ class FirstErrored:
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumerStatus:
-    """A consumer to which a sink sends images: `endpoint`, the address that it connects to; `connected`, the number of connections; `sent`, images that its
-    queue has taken; `missed`, images for which it had no room, or that came without a connection (of pub: how often a client had no room)."""
+    """Describes a consumer to which a sink sends images. `endpoint`: the address to which it connects; `connected`: the number of connections;
+    `sent`: images that its queue has accepted. `missed`: images that did not fit into its queue, or came without a connection (with pub: how often a
+    client's queue was full)."""
 
     endpoint: str
     connected: int
@@ -138,9 +139,9 @@ class ConsumerStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class SinkStatus:
-    """The books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end. `accepted`: images that it was to keep; `first`:
-    the lowest that it has not got; `error`: the first one; `consumers`: the programs it sends to; `restarts`: times that the process which sends to them
-    has died, and another one came."""
+    """Holds the books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end. `accepted`: images that it should
+    store; `first`: the lowest image that it has not stored; `error`: the first error; `consumers`: the programs to which it sends; `restarts`: how
+    often its sending process died and was replaced."""
 
     name: str
     on_full: str
@@ -159,9 +160,9 @@ class SinkStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class FeedbackStatus:
-    """The published decisions of a buffer. `ring`: the file, `zmq`: the endpoint to connect to; empty: not there. `sent`: of the published images, given to
-    ZeroMQ; `dropped`: never, as the process that publishes was behind; `full`: times that a subscriber had no room and began to lose images; `restarts`:
-    times that this process has died, and another one came."""
+    """Describes the published decisions of a buffer. `ring`: the file, `zmq`: the endpoint to connect to; either is empty when not used. `sent`:
+    published images given to ZeroMQ; `dropped`: published images that were not, because the publishing process was behind. `full`: how often a
+    subscriber's queue was full and it began to lose images; `restarts`: how often this process died and was replaced."""
 
     ring: str
     zmq: str
@@ -174,8 +175,9 @@ class FeedbackStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitChange:
-    """A limit of a veto that changed while the run went on. `time_ns`: UTC since 1970; `number`: of the kernel in the buffer's list; `step`: the reason of
-    the veto, or the kernel's name; `old`, `new`: values of the parameter `key`, as JSON; `first_image`: index of the first image that has the new one."""
+    """Describes a change of a veto's limit during the run. `time_ns`: UTC since 1970; `number`: the number of the kernel in the buffer's list;
+    `step`: the reason of the veto, or the kernel's name. `old`, `new`: values of the parameter `key`, as JSON; `first_image`: index of the first
+    image with the new value."""
 
     time_ns: int
     number: int
@@ -189,10 +191,11 @@ class LimitChange:
 
 @dataclass(frozen=True, kw_only=True)
 class BufferStatus:
-    """The receiver's counters of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`: images whose
-    slots a sink or the unit holds, of `slots` in all (0: unknown). `file`: the master on the receiver's machine; empty: none. `busy`: the step that has
-    worked on one image for long, in words; empty: none. `bytes_written`: of written images before compression, `bytes_stored`: bytes that went to storage;
-    over all sinks. Without `end_known` the books expect the images that are known to be due so far. `limits`: their changes, in order."""
+    """Holds the receiver's counters of one buffer. `counts`: groups `veto` and `error`, images by reason. `unit`: a description of its work.
+    `to_write`: images in slots that a sink or the unit still needs, of `slots` in all (0 when unknown). `file`: the master on the receiver's machine,
+    empty without one. `busy`: the step that has worked on one image for long, as text, otherwise empty. `bytes_written`: uncompressed bytes of
+    written images, `bytes_stored`: bytes stored, both over all sinks. Without `end_known`, the books expect the images that are known to be due so
+    far. `limits`: changes of limits, in order."""
 
     name: str
     sink_error: str
@@ -217,9 +220,10 @@ class BufferStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberStatus:
-    """The emulator's knowledge of a member of a group, in images. state = fed | late | held | ejected | broken. `done`: images that it needs no more, by its
-    credits; `taken`: from it, to be dealt again; `resent`: to it, that another had before; `duplicates`: that it finished after another; `lates`: how
-    often it was late. `silent_ms`: its silence when that was noticed last; `response_ms`: of a stack; `given_ago_ms`: since its last image."""
+    """Holds the emulator's counters of a member of a group, in images. `state`: fed | late | held | ejected | broken. `done`: images that it no
+    longer needs, by its credits; `taken`: images taken from it, to be dealt again; `resent`: images sent to it that another member had before;
+    `duplicates`: images that it finished after another member; `lates`: how often it was late. `silent_ms`: its silence when last noticed;
+    `response_ms`: its response time for a stack; `given_ago_ms`: the time since its last image."""
 
     name: str
     state: str
@@ -236,8 +240,9 @@ class MemberStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupStatus:
-    """The emulator's counters of a group. `fresh`: images that have been due; `waiting`: images that are to be dealt again; `lost`: images that had left the
-    window by then; `skipped`: images that were due while no member had a free slot; `settled`: all is dealt, and no member that is fed owes a whole stack."""
+    """Holds the emulator's counters of a group. `fresh`: images that have been due; `waiting`: images to be dealt again; `lost`: images that had left
+    the replay window before that; `skipped`: images that were due while no member had a free slot. `settled`: all images are dealt, and no fed member
+    owes a whole stack."""
 
     name: str
     fresh: int
@@ -252,9 +257,9 @@ class GroupStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceStatus:
-    """The status of an emulator, under the run file's name for it; counts: groups `injected`, `trigger` (accepted, refused, frames let through) where it
-    waits for triggers, `dataset` (REPLAYED) where it plays a stored run, and `card` for a card's counters. `rate_hz`: the ordered frames a second; 0: as
-    fast as it goes. `frames_begun`: up to the latest that a DTP has begun."""
+    """Holds the status of an emulator, under its name in the run file. `counts`: groups `injected`; `trigger` (accepted, refused, frames released)
+    when it waits for triggers; `dataset` (REPLAYED) when it plays a stored run; `card` for a card's counters. `rate_hz`: the ordered frame rate, 0
+    when unthrottled. `frames_begun`: the number of frames up to the latest that a DTP has begun."""
 
     elapsed_s: float
     counts: tuple[Count, ...] = ()
@@ -267,7 +272,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class DestinationStatus:
-    """The status of a receiver, under the run file's name for it; counts: group `link`."""
+    """Holds the status of a receiver, under its name in the run file. `counts`: group `link`."""
 
     receiver: str
     elapsed_s: float
@@ -279,7 +284,7 @@ class DestinationStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Notify:
-    """An event on a node: overrun, incomplete, finished or fault, with a text."""
+    """Describes an event on a node: overrun, incomplete, finished or fault, with a text."""
 
     node: str
     what: str
@@ -288,8 +293,8 @@ class Notify:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """State and counters of a node, and the events since it was configured. Also the answer to every order. `holder`: the name of its owner. `prepared`:
-    while it is configured, the share of its dataset that lies in memory."""
+    """Holds state and counters of a node, and the events since it was configured. It is also the answer to every order. `holder`: the name of its
+    owner. `prepared`: during Configure, the share of its dataset that is in memory."""
 
     node: str
     role: str
@@ -304,8 +309,8 @@ class Status:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """The answer to a telegram that was not obeyed: the node, its state, code (telegram | state | config | resource | file | deadline | denied | internal),
-    and a remedy."""
+    """Answers a telegram that the node refused: the node, its state, code (telegram | state | config | resource | file | deadline | denied |
+    internal), and a text with a remedy."""
 
     node: str
     state: str

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The edge where telegrams are XML: bytes in, frozen dataclasses out, and back. Everything is validated on both sides.
+"""Converts telegrams from XML bytes to frozen dataclasses and back. Both directions are validated.
 
-Untrusted bytes: UTF-8 only, within the limits of `telegram_limits`, no DOCTYPE (hence no entities), nothing is ever loaded from elsewhere.
+Bytes are not trusted: UTF-8 only, within the limits of `telegram_limits`, no DOCTYPE and hence no entities, and nothing is loaded from elsewhere.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def _schema() -> etree.XMLSchema:
 
 @cache
 def _parts(cls: type) -> tuple[tuple[str, Any, str], ...]:
-    """Return the fields of a class in order: name, type, and how it is written: attribute | list | keys | child | children | part | parts."""
+    """Return the fields of a class in order: name, type, and form in XML: attribute | list | keys | child | children | part | parts."""
     hints = get_type_hints(cls)
     parts: list[tuple[str, Any, str]] = []
     for item in dataclasses.fields(cls):
@@ -98,7 +98,8 @@ def _value_of(text: str, kind: Any) -> Any:
 
 
 def _part_of(element: Any, cls: type) -> Any:
-    """Return the part in an element that the schema has checked. Absent fields have their default. Raise TelegramError with all faults of the parts in it."""
+    """Return the part in an element that the schema has checked. Absent fields have their default. Raise TelegramError with all faults of the parts
+    in it."""
     values: dict[str, Any] = {}
     faults: list[TelegramError] = []
     for name, kind, how in _parts(cls):
@@ -135,7 +136,8 @@ def _validate(element: Any, code: str) -> None:
 
 
 def _refused(entry: Any, code: str) -> TelegramError:
-    """Return the error for `entry` of lxml's log, with line, element and attribute. `code`: for a well-formed document with an impossible content."""
+    """Return the error for `entry` of lxml's log, with line, element and attribute. `code`: the code for a well-formed document with an impossible
+    content."""
     if entry.domain != etree.ErrorDomains.SCHEMASV:
         return TelegramError(entry.message.replace("{" + NAMESPACE + "}", ""))
     line = f"line {entry.line}: " if entry.line else ""
@@ -154,7 +156,7 @@ def encode(message: Telegram) -> bytes:
 
 
 def decode(data: bytes) -> Telegram:
-    """Return the telegram in untrusted bytes. Raise TelegramError, and nothing else, when there is none. Its time grows with the bytes alone."""
+    """Return the telegram in untrusted bytes. Raise only TelegramError. The time is proportional to the number of bytes."""
     check_limits(data)
     root, version = root_of(data)
     if version != str(VERSION):
@@ -174,8 +176,8 @@ def decode(data: bytes) -> Telegram:
 
 
 def _validated(data: bytes, code: str) -> Any:
-    """Return the document's root. Raise TelegramError with `code` when the schema refuses it. The schema checks while the parser reads, and the first fault
-    ends both. A validation of the whole tree goes on to the end, and with every error it counts all the siblings before."""
+    """Return the document's root. Raise TelegramError with `code` when the schema refuses it. The schema checks while the parser reads, and the first
+    fault stops both. Validating a complete tree would not stop, and would count all earlier siblings for every error."""
     # resolve_entities stays as it is: with False, lxml's feed takes documents that are cut short for whole ones; without DOCTYPE there is no entity
     parser = etree.XMLParser(
         schema=_schema(),
@@ -208,7 +210,8 @@ def _validated(data: bytes, code: str) -> Any:
 
 
 def _with_others(first: TelegramError, data: bytes) -> TelegramError:
-    """Return the error with the other faults of a short document, so that its writer mends all at once. The schema refused its first `first`."""
+    """Return the error with the other faults of a short document, so that its author can correct all at once. `first`: the fault that the schema
+    found first."""
     if len(data) > _SHORT_BYTES or first.code == "telegram":
         return first
     parser = etree.XMLParser(no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True)

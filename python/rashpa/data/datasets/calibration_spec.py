@@ -13,12 +13,11 @@ from rashpa.data.files.file_names import located
 
 
 class CalibrationSpec(Spec):
-    """Pedestal and gain for kernels that need them, of any dataset. Without it they are those of the dataset, which simulated ones and folders of `rashpa
-    dataset make` bring.
+    """Pedestal and gain for kernels that need them, with any dataset. By default they come from the dataset, if it is simulated or has them in its folder.
 
-    One entry a module: of pedestal or gain one file [3][height][width] or a list of three files [height][width] for G0, G1, G2: `.npy`, headerless float32
-    `.bin`, `.zst` of these, or `archive.npz:key`; or a calibration file, `file.h5` or `file.h5:3` for the maps of its module 3, which brings mask and RMS
-    with it.
+    Each has one entry for each module. An entry of pedestal or gain is one file [3][height][width], or a list of three files [height][width] for G0, G1 and
+    G2: `.npy`, headerless float32 `.bin`, `.zst` of these, or `archive.npz:key`. Or it is a calibration file, which also has mask and RMS: `file.h5`, or
+    `file.h5:3` for the maps of its module 3.
     """
 
     pedestal: list[FileName | list[FileName]] = Field(

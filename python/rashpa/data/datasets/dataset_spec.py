@@ -115,7 +115,7 @@ class DirectorySpec(Spec):
 
 
 class StoredSpec(Spec):
-    """A stored run, played again: of the sinks hdf5 or raw, or NXmx of others. Frames that it does not hold are left out."""
+    """A stored run that is played again: files of the sinks hdf5 or raw, or NXmx files of other writers. Frames that it lacks are left out."""
 
     kind: Literal["stored"]
     path: FileName = Field(description="_master.h5 of the stored run, or file of others")

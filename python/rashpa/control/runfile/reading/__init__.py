@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of reading a run file: bounds of its text, older places of keys, words for refused values."""
+"""Reads a run file: limits of its text, former places of keys, texts for refused values."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of a run file that older versions had elsewhere. They are read there, with a caution that names the place of today, until the next MINOR version
-but one (docs/reference/compatibility.md)."""
+"""Moves keys of a run file from the places of older versions to the present ones, with a caution that names the present place. Older places are read
+until the next MINOR version but one (docs/reference/compatibility.md)."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ _CALIBRATION = ("dataset", "calibration"), ("detector", "calibration")
 
 
 class PlacedTwiceError(RashpaError, ValueError):
-    """Reports a key that stands at its older place and at that of today: `older`, `now`."""
+    """Reports a key that is given at its older place `older` and at its present place `now`."""
 
     def __init__(self, older: KeyPath, now: KeyPath) -> None:
         super().__init__(f"{older} {now}")
@@ -40,8 +40,8 @@ class PlacedTwiceError(RashpaError, ValueError):
 
 @dataclass(frozen=True)
 class Move:
-    """Describes a value that stands at an older place, and its place of today, which is empty where each node has a value of its own. `cautioned`: False where
-    the older place is as good."""
+    """Describes a value at an older place, and its present place, which is empty when each node has a value of its own. `cautioned`: False when the
+    older place is still allowed."""
 
     older: KeyPath
     now: KeyPath
@@ -50,7 +50,7 @@ class Move:
 
     @property
     def text(self) -> str:
-        """Return the line of today, in short: [receiver] port = 0."""
+        """Return the present line in short form: [receiver] port = 0."""
         if not self.now:
             return f"nothing for {self.older[-1]}, which each {_NODES[str(self.older[-1])][0]} has"
         *table, key = self.now
@@ -64,7 +64,7 @@ class Move:
 
 
 def as_placed_now(raw: Mapping[str, Any]) -> tuple[Tables, list[Move]]:
-    """Return the tables of a run file as today's version has them, and the moves. Raise PlacedTwiceError when a value stands at both places."""
+    """Return the tables of a run file in the present form, and the moved keys. Raise PlacedTwiceError when a value is given at both places."""
     moves = [*_calibration_moves(raw), *_link_moves(raw)]
     tables = copy.deepcopy(dict(raw)) if moves else dict(raw)
     for table, key in {move.older for move in moves}:
@@ -76,7 +76,7 @@ def as_placed_now(raw: Mapping[str, Any]) -> tuple[Tables, list[Move]]:
 
 
 def caution_of(moves: list[Move]) -> str:
-    """Return the line on all values that stand at older places of [link], empty without one."""
+    """Return a line on all values at older places of [link], empty without any."""
     said = dict.fromkeys(move.text for move in moves if move.cautioned)
     keys = ", ".join(dict.fromkeys(str(move.older[-1]) for move in moves if move.cautioned))
     return (
@@ -105,7 +105,7 @@ def _link_moves(raw: Mapping[str, Any]) -> Iterator[Move]:
 
 
 def _node_places(raw: Mapping[str, Any], role: str, key: str) -> Iterator[KeyPath]:
-    """Yield the place of a key at each node of a role that has no value of its own."""
+    """Yield the place of a key for each node of a role that has no value of its own."""
     listed = raw.get(role)
     if not isinstance(listed, list) or not listed:
         yield (role, key)
@@ -116,7 +116,7 @@ def _node_places(raw: Mapping[str, Any], role: str, key: str) -> Iterator[KeyPat
 
 
 def _kinds_with(raw: Mapping[str, Any], key: str) -> list[str]:
-    """Return the kinds of link that have the key: those that the run uses, or all when it uses none of them."""
+    """Return the kinds of link that have the key and that the run uses; when it uses none of them, all that have it."""
     link = raw["link"]
     sections = raw.get("receiver")
     own = [one.get("link") for one in sections if isinstance(one, dict)] if isinstance(sections, list) else []
@@ -126,7 +126,7 @@ def _kinds_with(raw: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _put(tables: Tables, move: Move) -> None:
-    """Put the value at its place, with the tables on the way."""
+    """Put the value at its new place; make missing tables on the path."""
     *way, key = move.now
     inside: Any = tables
     for part in way:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that TOML text stays within bounds in which reading it takes linear time and little stack.
+"""Limits TOML text so that parsing takes linear time and little stack.
 
-The parser of the standard library recurses into arrays and inline tables, and takes the square of the length of a dotted key.
+The parser of the standard library recurses into arrays and inline tables, and its time grows with the square of the length of a dotted key.
 """
 
 import re
@@ -20,7 +20,7 @@ _ENDS = {
 
 
 def beyond_bounds(text: str) -> tuple[int, str] | None:
-    """Return the line and the fault of the first place that is out of bounds. It does not report text that is no TOML."""
+    """Return the line and the fault of the first place that exceeds a limit, None without one. Invalid TOML is not reported."""
     depth = parts = at = 0
     while found := _SPECIAL.search(text, at):
         sign, at = found.group(), found.end()
