@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of all cards, as drivers see it: a directory of nodes as those of Xilinx's XDMA. A real card's is
-/// /dev; a simulated one makes its own directory of files. `<device>_user` is the page of registers, `<device>_h2c_0`
-/// and
-/// `<device>_c2h_0` are card memory, `<device>_events_0` wakes waiting threads.
+/// The common part of all cards for their drivers: a directory of device nodes like those of Xilinx's XDMA driver. A
+/// real card has /dev; a simulated one makes a directory of files. `<device>_user` is the register page.
+/// `<device>_h2c_0` and `<device>_c2h_0` are card memory, and `<device>_events_0` wakes waiting threads.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -14,47 +13,48 @@
 
 namespace rashpa::card {
 
-/// Describes which design a driver wants to find. All of ours have the identity in the same place.
+/// Describes the design that a driver expects on the card. All our designs have their identity at the same address.
 struct Design {
   const char* what;  ///< "a sender"
   std::uint32_t magic;
   std::uint32_t version;
 };
 
-/// The nodes of an open card. Registers: any thread, each word written by one thread at a time; memory: any thread,
-/// places that do not overlap; the rest from one thread. Nothing allocates after the constructor unless it throws.
+/// The nodes of an open card. Any thread may access registers, but each word has one writing thread. Any threads may
+/// copy to and from card memory at places that do not overlap. All other calls come from one thread. Nothing allocates
+/// after the constructor unless it throws.
 class Nodes {
  public:
-  /// Opens `directory`/`device`_user and so on. Throws FileError for a node that is missing or cannot be used,
-  /// ResourceError when what answers is not `design`.
+  /// Opens `directory`/`device`_user and the other nodes. Throws FileError when a node is missing or unusable, and
+  /// ResourceError when the card does not have `design`.
   Nodes(const std::filesystem::path& directory, const std::string& device, const Design& design);
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
-  /// Takes the card for this object: its runs are nobody else's until this object ends, or its process. Throws
-  /// StateError when another one has it.
+  /// Reserves the card for this object, until the object or its process ends. Throws StateError when another owner has
+  /// reserved it.
   void claim();
 
-  /// The word at `address` of the page, a multiple of 4 below its size.
+  /// Returns the word at `address` of the register page; `address` is a multiple of 4 below the size of the page.
   [[nodiscard]] std::uint32_t read32(std::uint32_t address) const noexcept;
-  /// All earlier writes of this thread are seen by the card before this one.
+  /// Writes a register. The card sees all earlier writes of this thread before this one.
   void write32(std::uint32_t address, std::uint32_t value) noexcept;
-  /// Two words that the card counts up, read so that they belong together.
+  /// Returns a 64-bit counter of the card that spans two words, read consistently while the card counts.
   [[nodiscard]] std::uint64_t read64(std::uint32_t address) const noexcept;
 
-  /// Bytes of card memory.
+  /// Returns the size of the card memory in bytes.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
   /// Copies into card memory from `address` on. Throws ConfigError when it does not fit, FileError when the node fails.
   void to_card(std::uint64_t address, std::span<const std::byte> bytes);
   void from_card(std::uint64_t address, std::span<std::byte> bytes);
 
-  /// Sleeps until the card says that something has ended, at most `wait_us` microseconds. It may also return too soon
-  /// or too late: look at the status. True when the card has said something.
+  /// Sleeps until the card reports an event, for at most `wait_us` microseconds, and returns true after an event.
+  /// Wake-ups may be early or late, so check the card's status afterwards.
   bool wait(std::uint32_t wait_us);
 
  protected:
   ~Nodes();
-  /// The path of the register page, for messages.
+  /// Returns the path of the register page, for messages.
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return user_.path(); }
 
  private:

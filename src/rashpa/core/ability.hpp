@@ -3,8 +3,9 @@
 
 namespace rashpa {
 
-/// An ability of only some implementations of a contract is a small base of its own. This asks an object for it; null:
-/// it cannot. Asked once, when its user is set up: the answer does not change, and looking takes longer than a call.
+/// Returns `one` as an `Ability`, or null when it lacks that ability. An ability is a small base class that only some
+/// implementations of a contract have. Ask once, at set-up: the answer never changes, and the cast takes longer than a
+/// call.
 template <typename Ability, typename Contract>
 [[nodiscard]] Ability* able(Contract& one) noexcept {
   return dynamic_cast<Ability*>(&one);

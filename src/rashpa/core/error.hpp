@@ -5,7 +5,7 @@
 
 namespace rashpa {
 
-/// Root of all exceptions of the library. A message says what, where, why and what to try.
+/// Root of all exceptions of the library. A message has the place, the error, its cause and a remedy.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -15,23 +15,23 @@ class ConfigError : public Error {
  public:
   using Error::Error;
 };
-/// The machine cannot give what is asked: memory, a port, a device.
+/// The machine cannot provide a requested resource: memory, a port, a device.
 class ResourceError : public Error {
  public:
   using Error::Error;
 };
-/// A file is missing, unreadable or not what it should be.
+/// A file is missing, unreadable or malformed.
 class FileError : public Error {
  public:
   using Error::Error;
 };
-/// A call came in a state in which it is not allowed.
+/// A call is not allowed in the present state.
 class StateError : public Error {
  public:
   using Error::Error;
 };
 
-/// The text of errno value `code`, for messages.
+/// Returns the text of errno value `code`, for messages.
 std::string errno_text(int code);
 
 }  // namespace rashpa

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Events for the log of the node: texts with the run, buffer, DTP and frame that they are about. Messages wait
-/// in a bounded queue until the node takes them (src/bindings/log.cpp); where nobody takes them, they are counted and
-/// forgotten. Nothing here blocks, allocates or throws. docs/how-to/read_a_nodes_log.md is for their readers.
+/// Messages for the node's log: texts with their run, buffer, DTP and frame. They wait in a bounded queue until the
+/// node takes them (src/bindings/log.cpp). Without a node they are counted and discarded. Nothing here blocks,
+/// allocates or throws. docs/how-to/read_a_nodes_log.md explains the log to its readers.
 #include <fmt/format.h>
 
 #include <array>
@@ -15,15 +15,15 @@ namespace rashpa::log {
 
 enum class Level : std::uint8_t { debug, info, warning, error };
 
-/// The subject of a message; parts that do not apply are left out.
+/// The subject of a message; members that do not apply keep their defaults.
 struct Where {
   std::int64_t run = -1;
   std::string_view buffer{};
-  std::int64_t dtp = -1;  ///< id
+  std::int64_t dtp = -1;  ///< id of the DTP
   std::int64_t frame = -1;
 };
 
-/// One message as it waits. Texts that are too long are cut.
+/// A queued message. Long texts are cut.
 struct Entry {
   std::int64_t time_ns = 0;  ///< since 1970, UTC
   Level level = Level::info;
@@ -38,34 +38,35 @@ struct Entry {
   [[nodiscard]] std::string_view text() const noexcept { return {characters.data(), length}; }
 };
 
-/// Messages below `level` are not kept; info at first. Any thread.
+/// Sets the lowest level that is kept; it starts at info. Any thread.
 void set_level(Level level) noexcept;
 [[nodiscard]] bool is_kept(Level level) noexcept;
 
-/// Most messages that wait.
+/// The most messages in the queue.
 inline constexpr std::size_t kRoom = 512;
 
-/// Any thread.
+/// Adds a message to the queue. Any thread.
 void add(Level level, const Where& where, fmt::string_view format, fmt::format_args values) noexcept;
 template <typename... Values>
 void write(Level level, const Where& where, fmt::format_string<Values...> format, Values&&... values) noexcept {
   if (is_kept(level)) add(level, where, format, fmt::make_format_args(values...));
 }
 
-/// The oldest message that waits; false when there is none. Any thread.
+/// Takes the oldest message from the queue; returns false when the queue is empty. Any thread.
 bool take(Entry& entry) noexcept;
-/// Messages that found no room since the last call. Any thread.
+/// Returns how many messages found no room since the last call. Any thread.
 std::uint64_t take_lost() noexcept;
 
-/// Keeps a message that comes again and again from filling a log: the first is said, then one an interval, which says
-/// how many there were in between. Any thread.
+/// Keeps a repeated message from filling the log. It admits the first message, then one in each interval together with
+/// the number held back in between. Any thread.
 class Limiter {
  public:
   Limiter() noexcept = default;
   explicit Limiter(std::int64_t interval_ns) noexcept : interval_ns_(interval_ns) {}
-  /// Returns true when this one is said; `held_back`: how many were not since the last that was.
+  /// Returns true when the message may be logged. `held_back` gets the number of messages held back since the last
+  /// admitted one.
   [[nodiscard]] bool admit(std::uint64_t& held_back) noexcept;
-  /// Returns how many were held back since the last that was said; they are forgotten.
+  /// Returns the number of messages held back since the last admitted one, and resets it.
   [[nodiscard]] std::uint64_t rest() noexcept { return held_back_.exchange(0, std::memory_order_relaxed); }
 
  private:

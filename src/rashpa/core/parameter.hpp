@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Parameters of a part of the program (a kernel, a sink, a link), declared once: from the declaration follow the
-/// reading of named values into the part's Config, and their descriptions in Python, the schema and the reference
-/// pages. Made before the run; nothing here is for the data path.
+/// Parameters of a part of the program (a kernel, a sink, a link), declared once. The declaration provides the reading
+/// of named values into the part's Config, the descriptions in Python, the schema and the reference pages. Used before
+/// the run only, never on the data path.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -26,48 +26,49 @@ using NamedValues = std::vector<NamedValue>;
 struct Parameter {
   enum class Kind : std::uint8_t { flag, integer, number, text, choice };
   std::string name;
-  std::string doc{};                         ///< in a few words; "" where the name says it all
-  std::optional<double> least{};             ///< integer, number
-  bool above = false;                        ///< `least` itself is too little
-  std::optional<double> most{};              ///< integer, number
-  std::vector<std::string> choices{};        ///< choice: in the order of the enumeration's values
-  std::vector<std::int64_t> allowed{};       ///< integer: one of these; empty: all within the bounds
-  std::string taken_from{};                  ///< key of the run file whose value is taken when none is given
-  std::string not_above{};                   ///< integer: name of a parameter that it does not exceed
-  bool file = false;                         ///< text: a file that a node reads at set-up; relative to the run file
-  bool pixel_value = false;                  ///< compared with pixels: must be a value that their type can have
-  bool live = false;                         ///< a limit that may change while a run goes on, at a stack's border
-  Kind kind = Kind::integer;                 ///< set by Parameters::add
-  std::optional<ParameterValue> standard{};  ///< set by Parameters::add; none: the parameter is needed
+  std::string doc{};                    ///< short description; "" where the name suffices
+  std::optional<double> least{};        ///< lower bound, for kinds integer and number
+  bool above = false;                   ///< true: values must exceed `least`
+  std::optional<double> most{};         ///< upper bound, for kinds integer and number
+  std::vector<std::string> choices{};   ///< for kind choice: names in the order of the enumeration's values
+  std::vector<std::int64_t> allowed{};  ///< for kind integer: the permitted values; empty: all within the bounds
+  std::string taken_from{};             ///< key of the run file that provides the value when none is given
+  std::string not_above{};              ///< for kind integer: name of a parameter that this one must not exceed
+  bool file = false;          ///< for kind text: path of a file that a node reads at set-up, relative to the run file
+  bool pixel_value = false;   ///< compared with pixels, so it must be a value that their type can hold
+  bool live = false;          ///< may change during a run, at the border of two stacks
+  Kind kind = Kind::integer;  ///< set by Parameters::add
+  std::optional<ParameterValue> standard{};  ///< default, set by Parameters::add; none: the parameter is required
 };
 
 std::string_view name_of(Parameter::Kind kind) noexcept;
 
-/// `value` as the kind wants it (an integer is a number, too). Throws ConfigError: "<owner>: <name>: …" when it is of
-/// another kind or out of bounds.
+/// Returns `value` converted to the parameter's kind (an integer is valid as a number). Throws ConfigError "<owner>:
+/// <name>: …" when its kind or its value is wrong.
 ParameterValue checked(std::string_view owner, const Parameter& parameter, const ParameterValue& value);
 
-/// The text of a value, for messages.
+/// Returns the text of a value, for messages.
 std::string text_of(const ParameterValue& value);
 
-/// The JSON text of a string (with its quotes), a value or a declaration.
+/// Returns the JSON text of a string (with its quotes), a value or a declaration.
 std::string json_of(std::string_view text);
 std::string json_of(const ParameterValue& value);
 std::string json_of(const Parameter& parameter);
 std::string json_of(const std::vector<Parameter>& parameters);
-/// The content of schema/sections.json: sections of the run file with their declared keys.
+/// Returns the content of schema/sections.json: the sections of the run file with their declared keys.
 std::string sections_json(const std::vector<std::pair<std::string, std::vector<Parameter>>>& sections);
 
 enum class Need : std::uint8_t { optional, needed };
 
-/// The parameters of one part, each with the member of its Config that holds it. Defaults are those of Config.
+/// The parameters of one part, each bound to a member of its Config. The defaults are those of Config.
 template <class Config>
 class Parameters {
  public:
-  /// `owner`: the beginning of messages, "kernel csr".
+  /// Begins a declaration. `owner` is the prefix of messages, such as "kernel csr".
   explicit Parameters(std::string owner) : owner_(std::move(owner)) {}
 
-  /// `member`: pointer to a member of Config, or a function from Config& to the reference of one that lies deeper.
+  /// Adds a parameter. `member` is a pointer to a member of Config, or a function from Config& to a reference of a
+  /// nested member.
   template <typename Member>
   Parameters&& add(Parameter parameter, Member member, Need need = Need::optional) && {
     Config standard{};
@@ -81,7 +82,7 @@ class Parameters {
     return std::move(*this);
   }
 
-  /// A Config of `values`, with defaults for absent ones. Throws ConfigError that names the key.
+  /// Returns a Config of `values`, with defaults for absent ones. Throws ConfigError that names the key.
   [[nodiscard]] Config read(const NamedValues& values) const {
     Config config{};
     const std::vector<const ParameterValue*> given = arrange(values);

@@ -5,8 +5,8 @@
 
 namespace rashpa {
 
-/// Text of a file or a peer, for a message: bytes that are no printable ASCII stand as \xNN; at most 200 characters of
-/// it.
+/// Returns text of a file or a peer for a message: at most 200 characters, with bytes that are no printable ASCII as
+/// \xNN.
 std::string printable(std::string_view text);
 
 }  // namespace rashpa

@@ -4,8 +4,8 @@
 
 namespace rashpa {
 
-/// Runs what only says something to people: words take memory. Where there is none they stay unsaid, and the work that
-/// they are about goes on.
+/// Runs `words`, which only writes a message to people and may allocate. Without memory the message is dropped, and the
+/// caller continues.
 template <typename Words>
 void tell(Words words) noexcept {
   try {
@@ -15,7 +15,7 @@ void tell(Words words) noexcept {
   }
 }
 
-/// The text that a call makes; empty where there is no memory for it.
+/// Returns the text that `words` makes; empty when there is no memory for it.
 template <typename Words>
 std::string text_or_nothing(Words words) noexcept {
   std::string text;

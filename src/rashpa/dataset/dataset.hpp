@@ -26,13 +26,14 @@ class Dataset {
   virtual ~Dataset() = default;
   [[nodiscard]] virtual ModuleShape shape() const noexcept = 0;
   [[nodiscard]] virtual std::uint32_t modules() const noexcept = 0;
-  /// Frames held; frame number n of a run is played from frame n mod frames().
+  /// Returns the number of frames held. Frame number n of a run is frame n mod frames().
   [[nodiscard]] virtual std::uint64_t frames() const noexcept = 0;
-  /// The frame's first byte, row-major, pitch shape().pitch_bytes(). `frame` < frames(), `module` < modules().
+  /// Returns the frame's first byte. Pixels are row-major with pitch shape().pitch_bytes(). `frame` < frames(),
+  /// `module` < modules().
   [[nodiscard]] virtual const std::byte* frame(std::uint32_t module, std::uint64_t frame) const noexcept = 0;
-  /// The one block in which all frames lie, gaps between them included, which an RNIC registers.
+  /// Returns the one block of memory with all frames and the gaps between them, which an RNIC registers.
   [[nodiscard]] virtual std::span<const std::byte> memory() const noexcept = 0;
-  /// FrameRecord::Flag bits of the frame (dark, laser).
+  /// Returns the FrameRecord::Flag bits of the frame (dark, laser).
   [[nodiscard]] virtual std::uint32_t flags(std::uint64_t frame) const noexcept = 0;
 };
 

@@ -5,17 +5,17 @@
 
 namespace rashpa::dataset {
 
-/// Holds the progress of a dataset that is being made or read. The maker counts, a waiting thread looks; any thread.
+/// The progress of a dataset that is being made or read. The maker counts frames; any thread may read the progress.
 class Making {
  public:
   void begin(std::uint64_t frames) noexcept {
     done_.store(0, std::memory_order_relaxed);
     total_.store(frames, std::memory_order_relaxed);
   }
-  /// One more frame of one module.
+  /// Counts one more frame of one module.
   void count() noexcept { done_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// 0 … 1; 0 before it begins.
+  /// Returns the completed fraction, 0 … 1; 0 before the work begins.
   [[nodiscard]] double share() const noexcept {
     const std::uint64_t total = total_.load(std::memory_order_relaxed);
     const auto done = static_cast<double>(done_.load(std::memory_order_relaxed));

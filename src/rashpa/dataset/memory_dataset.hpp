@@ -10,12 +10,12 @@
 
 namespace rashpa::dataset {
 
-/// Frames in one block of memory, filled by the maker of the dataset, before it is played. Filling different frames
-/// from different threads is allowed.
+/// A dataset with all frames in one block of memory, which its maker fills before it is played. Several threads may
+/// fill different frames.
 class MemoryDataset : public Dataset {
  public:
-  /// Throws ConfigError when a size is 0 or beyond what a detector can be, ResourceError when the machine has too
-  /// little memory.
+  /// Reserves the memory. Throws ConfigError when a size is 0 or exceeds the limits of datasets, ResourceError when the
+  /// machine has too little memory.
   MemoryDataset(ModuleShape shape, std::uint32_t modules, std::uint64_t frames);
 
   [[nodiscard]] ModuleShape shape() const noexcept final { return shape_; }

@@ -9,14 +9,14 @@
 
 namespace rashpa::dataset {
 
-/// The shape of a turned module.
+/// Returns the shape of a turned module.
 constexpr ModuleShape turned_shape(const ModuleShape& shape, Orientation way) noexcept {
   const auto [width, height] = turned_sides(way, shape.width, shape.height);
   return {width, height, shape.pixel};
 }
 
-/// All frames of one module as its lines lie when it is turned, in memory of their own: a dataset of this module alone.
-/// Throws ConfigError for another turn than 0, 90, 180 or 270, ResourceError when the machine has too little memory.
+/// Returns a dataset of this module alone, with all its frames turned, in its own memory. Throws ConfigError for a turn
+/// other than 0, 90, 180 or 270, ResourceError when the machine has too little memory.
 std::unique_ptr<const MemoryDataset> turned_frames(const Dataset& frames, std::uint32_t module, Orientation way);
 
 }  // namespace rashpa::dataset

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The configuration of an emulator. Plain values.
+/// The configuration of an emulator, as plain values.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -19,52 +19,53 @@
 
 namespace rashpa::emulator {
 
-/// A link to some of the receivers.
+/// The link of a DTP, where it differs from that of the emulator.
 struct SourceLink {
-  link::LinkOptions link{};               ///< of this side; a card needs roce, transport uc
-  std::string destination_link = "roce";  ///< of the other side: roce, verbs or pcie
+  link::LinkOptions link{};               ///< options of this side; a card needs roce with transport uc
+  std::string destination_link = "roce";  ///< kind of the other side: roce, verbs or pcie
 };
 
-/// One DTP of the emulated detector and where it goes.
+/// One DTP of the emulated detector, with its destination.
 struct SourceDtp {
   transfer::Dtp dtp;
   link::Endpoint destination;
-  std::optional<SourceLink> link{};  ///< none: that of Config
+  std::optional<SourceLink> link{};  ///< none: the link of Config
 };
 
-/// The card of the engine "fpga", and the settings that a card in a network cannot find out by itself. A simulated card
-/// without MAC addresses sends by sockets of this machine; with them it is in a network, as any other.
+/// The card of the engine "fpga", and the network settings that a card cannot determine itself. A simulated card
+/// without MAC addresses sends through sockets of this machine; with MAC addresses it is in a network like a real one.
 struct CardConfig {
-  std::filesystem::path directory;  ///< of its nodes: src/rashpa/card/card.hpp
-  std::string mac{};                ///< the card's, six pairs of hexadecimal digits with colons
-  /// IP address of a receiver to the MAC address that packets to it go to: its own, or that of the first router.
+  std::filesystem::path directory;  ///< directory of its nodes: src/rashpa/card/card.hpp
+  std::string mac{};                ///< MAC address of the card, six pairs of hexadecimal digits with colons
+  /// Maps the IP address of a receiver to the destination MAC address of its packets: the receiver's, or the first
+  /// router's.
   std::map<std::string, std::string> neighbours{};
 };
 
-/// The trigger of frames.
+/// The source of the frames' trigger.
 enum class Trigger : std::uint8_t {
-  internal,  ///< the detector's rate alone
+  internal,  ///< the detector plays all frames at its rate
   software,  ///< Emulator::trigger() plays a number of frames at the rate
 };
 
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
-  std::vector<Group> groups{};             ///< its DTPs bring their dealt images; all others bring every image
-  link::LinkOptions link{};                ///< of this side; a card needs roce, transport uc
-  std::string destination_link = "roce";   ///< of the other side: roce, verbs or pcie
-  std::string bind_address = "127.0.0.1";  ///< with a card: the card's
+  std::vector<Group> groups{};             ///< groups whose DTPs send dealt images; all other DTPs send each image
+  link::LinkOptions link{};                ///< options of this side; a card needs roce with transport uc
+  std::string destination_link = "roce";   ///< kind of the other side: roce, verbs or pcie
+  std::string bind_address = "127.0.0.1";  ///< address of this node; with a card, the card's address
   std::uint64_t frames = 0;                ///< frame numbers 0 … frames−1 exist
-  End end = End::known;                    ///< the end is open: the run may end at any frame before
-  double rate_hz = 0;                      ///< 0: as fast as flow allows
-  std::shared_ptr<const transfer::Timetable> times{};  ///< of the dataset's frames, due so in place of the rate
+  End end = End::known;                    ///< open: the run may end at an earlier frame
+  double rate_hz = 0;                      ///< 0: as fast as flow control allows
+  std::shared_ptr<const transfer::Timetable> times{};  ///< due times of the dataset's frames, which replace the rate
   link::Flow flow = link::Flow::credits;
   transfer::OnFull on_full = transfer::OnFull::pause;
   RunKeys run{};
   FaultPlan faults{};
   int first_processor = -1;
   Trigger trigger = Trigger::internal;
-  std::optional<CardConfig> card{};  ///< engine "fpga"; none: "software", a thread for each DTP
+  std::optional<CardConfig> card{};  ///< card of engine "fpga"; none: engine "software", a thread for each DTP
 };
 
 }  // namespace rashpa::emulator

@@ -30,73 +30,73 @@ enum class State : std::uint8_t { configured, running, finished, stopped };
 
 struct Status {
   State state = State::configured;
-  std::vector<std::uint32_t> ids;  ///< of the DTPs
+  std::vector<std::uint32_t> ids;  ///< ids of the DTPs
   std::vector<transfer::DtpSourceStats> dtps;
   double elapsed_s = 0;
-  link::Counts card{};  ///< counts of a card; "clock_khz" is 0 of a simulated one, since its cycles are no time
+  link::Counts card{};  ///< counters of a card; "clock_khz" is 0 for a simulated card, whose cycles are no time
   std::uint64_t triggers = 0, triggers_refused = 0, frames_triggered = 0;
-  std::string error{};  ///< why it ended before its time; empty when it did not
+  std::string error{};  ///< reason of an early end; empty when there was none
 };
 
 struct Injected {
   std::uint64_t drop = 0, duplicate = 0, reorder = 0, corrupt = 0, stall = 0, dead_images = 0;
 };
 
-/// A detector in software (REMU): plays a dataset through DTPs, by a thread for each, or by a card. Set-up calls from
-/// one thread; status calls from any.
+/// A detector in software (REMU): plays a dataset through DTPs, by one thread for each DTP or by a card. Set-up calls
+/// come from one thread, status calls from any.
 class Emulator {
  public:
-  /// Takes sockets, memory, the card; throws ConfigError (with the DTP and the reason) or ResourceError, of a card also
-  /// FileError and StateError.
+  /// Takes sockets, memory or the card. Throws ConfigError (with the DTP and the reason) or ResourceError; with a card
+  /// also FileError and StateError.
   explicit Emulator(Config config);
   ~Emulator();
   Emulator(const Emulator&) = delete;
   Emulator& operator=(const Emulator&) = delete;
 
-  /// One per DTP, in order: where its credits are to be written.
+  /// Returns for each DTP, in order, the endpoint to which its credits are written.
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
   /// Starts all DTPs at the same instant. Throws StateError when already started.
   void start();
-  /// Pauses before frame `frame`, or behind the foremost frame that a DTP has begun, whichever is later. All DTPs pause
-  /// at the same frame.
+  /// Pauses all DTPs at the same frame: before frame `frame`, or behind the foremost frame that a DTP has begun,
+  /// whichever is later.
   void pause(std::uint64_t frame = 0);
-  /// `rate_hz`: frames a second from now on; 0: as before. Throws ConfigError for a wrong rate, and where it is
-  /// fixed.
+  /// Resumes. `rate_hz` is the new rate in frames per second; 0 keeps the old one. Throws ConfigError for an invalid
+  /// rate, and where the rate is fixed.
   void resume(double rate_hz = 0);
-  /// The number of frames up to the latest that a DTP has begun; 0 before start(). Call it while the emulator is
-  /// paused.
+  /// Returns one more than the latest frame number that a DTP has begun; 0 before start(). Call it while the emulator
+  /// is paused.
   [[nodiscard]] std::uint64_t begun() const noexcept;
-  /// Ends a paused run after `frames` frames: it goes on until there. Throws StateError when a later frame was
-  /// begun, and of a card, with groups, or with the fault reorder.
+  /// Ends a paused run after `frames` frames; the run resumes up to there. Throws StateError when a later frame was
+  /// begun. Not supported with a card, groups, or the fault reorder, which throw StateError, too.
   void end_at(std::uint64_t frames);
-  /// Takes `frames` more frames (Trigger::software), the first at once. Throws StateError, and counts it, while
-  /// frames of the trigger before are not sent, when no frame is left, or when it is not started.
+  /// Plays `frames` more frames (Trigger::software), the first at once. Throws StateError, and counts it, while frames
+  /// of the last trigger are not sent, when no frame is left, and before start().
   void trigger(std::uint64_t frames);
-  /// One more member of a group in a run that goes on, with DTPs of its own, behind all others; it is held until it is
-  /// fed. Its DTPs' endpoints. Throws StateError when nothing goes on, ConfigError or ResourceError; then all is as
-  /// before.
+  /// Adds a member with its own DTPs to a group in an active run. The member gets no images until feed() releases it.
+  /// Returns the endpoints of its DTPs. Throws StateError when no run is active, ConfigError or ResourceError
+  /// otherwise, and then changes nothing.
   std::vector<link::Endpoint> join(const std::string& group, const GroupMember& member,
                                    const std::vector<SourceDtp>& dtps);
-  /// Ends everything within a second; idempotent. Any thread; a call that finds another one at it waits for it.
+  /// Ends everything within a second; idempotent. Any thread; a concurrent call waits for the first one.
   void stop() noexcept;
-  /// Returns true when all DTPs are done within `timeout_s`.
+  /// Waits up to `timeout_s` seconds; returns true when all DTPs are done.
   [[nodiscard]] bool wait(double timeout_s) const;
-  /// Logs what the links have lost since the last time; for a thread that waits for the run, several times a
-  /// second. `last`: nothing more will be sent. Any thread; it allocates.
+  /// Logs new losses of the links. The thread that waits for the run calls it several times a second. `last` means that
+  /// nothing more will be sent. Any thread; it allocates.
   void observe(bool last = false);
   [[nodiscard]] Status status() const;
   [[nodiscard]] Injected injected() const;
-  /// The groups among which it deals images; null where it cannot (a card).
+  /// Returns the groups among which images are dealt; null where the emulator cannot deal (a card).
   [[nodiscard]] Groups* groups() const noexcept;
-  /// Returns how the frames were made usable by an RNIC or a card, in words; empty where nothing needs that.
+  /// Returns, as text, how the frames were made accessible to an RNIC or a card; empty where that is not needed.
   [[nodiscard]] std::string registration() const;
-  /// The fate that the receiver must find for each image of DTP number `dtp` (position in the list), by the injector's
-  /// log.
+  /// Returns the completeness that the receiver must find for each image of DTP number `dtp` (position in the list),
+  /// from the injector's log.
   [[nodiscard]] std::vector<Completeness> fates(std::size_t dtp) const;
 
  private:
   [[nodiscard]] std::int64_t run() const noexcept { return run_; }
-  /// A DTP, as it was configured.
+  /// Returns a DTP as configured.
   [[nodiscard]] transfer::Dtp dtp(std::size_t position) const;
   [[nodiscard]] std::size_t dtps() const;
   [[nodiscard]] static link::CountWatch watch_of(const SourceDtp& source);
@@ -114,7 +114,7 @@ class Emulator {
   const CardCounting* card_ = nullptr;
   std::mutex triggering_;
   std::atomic<std::uint64_t> triggers_{0}, triggers_refused_{0};
-  std::atomic<std::uint64_t> frames_{0};   ///< as far as is known
+  std::atomic<std::uint64_t> frames_{0};   ///< number of frames as far as known
   std::atomic<bool> ended_early_{false};   ///< end_at() was called
   std::atomic<std::int64_t> start_ns_{0};  ///< 0: not started
   mutable std::atomic<std::int64_t> end_ns_{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The groups of receivers among which an emulator deals images: a dealer for each, with a thread of its own.
+/// The groups of receivers among which an emulator deals images. Each group has a dealer with its own thread.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,39 +16,42 @@
 
 namespace rashpa::emulator {
 
-/// Set-up, joining and end from one thread at a time, the rest from any.
+/// The groups of an emulator. One thread at a time may set up, join and end; any thread may call the rest.
 class Groups {
  public:
-  /// Throws ConfigError when a group cannot be dealt to: its DTPs differ, or the flow has no credits.
+  /// Makes a dealer for each group. Throws ConfigError for a group that cannot be dealt to: its DTPs differ, or its
+  /// flow control has no credits.
   explicit Groups(const Config& config);
   ~Groups();
   Groups(const Groups&) = delete;
   Groups& operator=(const Groups&) = delete;
 
-  /// One more member, held until it is fed; its DTPs are `dtps`. Throws ConfigError when it does not fit the group.
+  /// Adds a member with the DTPs `dtps` to a group; it gets no images until feed(). Throws ConfigError when it does not
+  /// fit the group.
   void join(std::string_view group, const GroupMember& member, std::span<const SourceDtp> dtps);
-  /// The last one that has joined that group, and was never fed, goes again; nothing uses its ports any more.
+  /// Removes the member that joined the group last. It must never have been fed, and nobody may use its ports any more.
   void withdraw(std::string_view group, const GroupMember& member);
-  /// The port of the DTP with that id; null when its images are not dealt.
+  /// Returns the port of the DTP with that id; null when its images are not dealt.
   [[nodiscard]] transfer::Dealer::Port* port(std::uint32_t id) const noexcept;
   void start(std::int64_t start_ns);
-  /// Calls the functions of that name on all dealers: transfer/dealer.hpp.
+  /// Calls the function of the same name on all dealers: transfer/dealer.hpp.
   void hold(std::uint64_t frame) noexcept;
   void set_pace(const transfer::Pace& pace) noexcept;
-  /// A lower bound of the frames up to the latest that was due, over the groups that still deal fresh images.
+  /// Returns a lower bound of the number of frames begun, over the groups that still deal new images.
   [[nodiscard]] std::uint64_t begun() const noexcept;
   void stop() noexcept;
   /// Returns true when all groups are settled.
   [[nodiscard]] bool settled() const noexcept;
-  /// Returns why one of them ended before its time; empty when none did.
+  /// Returns why a group ended early; empty when none did.
   [[nodiscard]] std::string error() const;
   [[nodiscard]] std::size_t size() const noexcept { return dealers_.size(); }
   [[nodiscard]] const transfer::Dealer& at(std::size_t group) const noexcept { return *dealers_[group]; }
 
-  /// Orders (transfer/dealer.hpp), by name; ConfigError when there is no such group or member.
+  /// Carries out an order (transfer/dealer.hpp) on the named group and member. Throws ConfigError when there is no such
+  /// group or member.
   void eject(std::string_view group, std::string_view member, std::uint64_t image);
   void feed(std::string_view group, std::string_view member, bool fed);
-  /// The frames that a member was given, in order.
+  /// Returns the frames that a member was given, in order.
   [[nodiscard]] std::vector<std::uint64_t> dealt(std::string_view group, std::string_view member) const;
 
  private:

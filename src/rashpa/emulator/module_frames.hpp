@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The frames of modules as DTPs take them: as the dataset has them, or turned, in memory of the emulator.
+/// The frames of modules as DTPs read them: from the dataset, or turned, in memory of the emulator.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,31 +16,31 @@
 
 namespace rashpa::emulator {
 
-/// The frames of one module. The frames outlive it.
+/// The frames of one module; they outlive this object.
 struct ModuleFrames {
   const dataset::Dataset* dataset = nullptr;
-  std::uint32_t module = 0;  ///< in the dataset, which for a turned module is one of its own
+  std::uint32_t module = 0;  ///< number in `dataset`; a turned module has a dataset of its own
 
   [[nodiscard]] dataset::ModuleShape shape() const noexcept { return dataset->shape(); }
-  /// Different ones; frame number n of a run is played from frame n mod frames().
+  /// Returns the number of distinct frames. Frame number n of a run is frame n mod frames().
   [[nodiscard]] std::uint64_t frames() const noexcept { return dataset->frames(); }
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept { return dataset->frame(module, frame); }
   [[nodiscard]] std::uint32_t flags(std::uint64_t frame) const noexcept { return dataset->flags(frame); }
   friend bool operator==(const ModuleFrames&, const ModuleFrames&) = default;
 };
 
-/// All frames that an emulator plays: the dataset, which outlives it, and a copy of each module's frames for every
-/// other orientation that is asked for. Set-up thread; `of` from any.
+/// All frames that an emulator plays: the dataset, which outlives it, and copies of modules' frames in other
+/// orientations. The set-up thread adds copies; any thread calls of().
 class ModuleFramesStore {
  public:
   explicit ModuleFramesStore(const dataset::Dataset& dataset) : dataset_(dataset) {}
-  /// Makes the copy, unless it is there. Throws as dataset::turned_frames does.
+  /// Makes the turned copy unless it exists. Throws as dataset::turned_frames().
   void add(std::uint32_t module, Orientation way);
-  /// The frames of a module and orientation that was added.
+  /// Returns the frames of a module in an orientation that was added.
   [[nodiscard]] ModuleFrames of(const transfer::Dtp& dtp) const;
-  /// The blocks in which all frames lie, which an RNIC registers.
+  /// Returns the memory blocks with all frames, which an RNIC registers.
   [[nodiscard]] std::vector<std::span<const std::byte>> memory() const;
-  /// Bytes of the copies.
+  /// Returns the bytes of the copies.
   [[nodiscard]] std::uint64_t copied_bytes() const noexcept;
 
  private:

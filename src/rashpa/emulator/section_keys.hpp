@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Keys of the run file's sections that are the emulator's, each declared once. The models of the run file, telegrams,
-/// their schema, the reference page and the reading of values follow from the declaration (tools/make_kernels.py).
+/// The emulator's keys in the sections of the run file, each declared once. The declaration provides the run file's
+/// models, telegrams, their schema, the reference page and the reading of values (tools/make_kernels.py).
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace rashpa::emulator {
 
-/// Keys of [run]. None is the emulator's alone yet: frames and number come with its orders.
+/// The emulator's own keys of [run]: none yet, since frames and number come with its orders.
 struct RunKeys {};
 
 inline const Parameters<RunKeys>& run_parameters() {
@@ -19,8 +19,8 @@ inline const Parameters<RunKeys>& run_parameters() {
   return declared;
 }
 
-/// Everything that is injected, seeded and logged (docs/explanations/books.md). Probabilities are per packet; `stall`
-/// per image of a DTP. A card drops and corrupts packets only, as many as its table of faults has places for.
+/// The faults to inject, seeded and logged (docs/explanations/books.md). Probabilities are per packet, `stall` per
+/// image of a DTP. A card only drops and corrupts packets, up to the size of its table of faults.
 struct FaultPlan {
   std::uint64_t seed = 0;
   double drop = 0, duplicate = 0, reorder = 0, corrupt = 0;
@@ -30,7 +30,7 @@ struct FaultPlan {
   [[nodiscard]] bool packets() const noexcept { return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0; }
 };
 
-/// All but `seed`, which has 64 bits, and `dead_modules`, which is a list.
+/// Returns the parameters of faults, except `seed` (64 bits) and `dead_modules` (a list).
 inline const Parameters<FaultPlan>& fault_parameters() {
   static const auto declared =
       Parameters<FaultPlan>("faults")
@@ -47,14 +47,14 @@ inline const Parameters<FaultPlan>& fault_parameters() {
   return declared;
 }
 
-/// One receiver of a group: the stack of its buffer, and the DTPs that bring it an image, by id.
+/// A receiver of a group: the size of its stacks, and the ids of the DTPs that send it an image.
 struct GroupMember {
   std::string name;
   std::uint32_t stack = 1;
   std::vector<std::uint32_t> dtps;
 };
 
-/// Receivers among which images are dealt (transfer/dealer.hpp).
+/// A group of receivers among which images are dealt (transfer/dealer.hpp).
 struct Group {
   std::string name;
   std::uint64_t replay_frames = 0;
@@ -62,7 +62,7 @@ struct Group {
   std::vector<GroupMember> members;
 };
 
-/// All but those that a plan works out.
+/// Returns the parameters of groups, except those that a plan computes.
 inline const Parameters<Group>& group_parameters() {
   static const auto declared = Parameters<Group>("group").add(
       {.name = "response_ms",

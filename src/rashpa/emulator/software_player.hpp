@@ -17,10 +17,10 @@
 
 namespace rashpa::emulator {
 
-/// A thread for each DTP, with a link of its own.
+/// Plays DTPs in software, each with its own thread and link.
 class SoftwarePlayer final : public Player, public Pausable, public Endable, public Injecting, public Dealing {
  public:
-  /// `config`, `frames` and `gate` outlive it.
+  /// Makes the threads' links. `config`, `frames` and `gate` outlive it.
   SoftwarePlayer(const Config& config, const ModuleFramesStore& frames, const transfer::TriggerGate* gate = nullptr);
   ~SoftwarePlayer() override;
   SoftwarePlayer(const SoftwarePlayer&) = delete;

@@ -8,11 +8,11 @@
 
 namespace rashpa::feedback {
 
-/// The subject of entries: a buffer of a run.
+/// The subject of a ring's entries: a buffer of a run.
 struct Described {
   std::uint32_t run = 0;
   std::string buffer;
-  std::uint32_t width = 0;  ///< of the images that come out of the pipeline: columns of peaks count its pixels
+  std::uint32_t width = 0;  ///< width of the pipeline's output images, whose pixels the columns of peaks count
   std::uint32_t height = 0;
   std::uint32_t stack = 0;
   std::uint64_t images = 0;  ///< images that are due, or the most that may come
@@ -20,7 +20,7 @@ struct Described {
   Results results{};
 };
 
-/// Returns the names and types of everything that entries hold by number, as JSON. Set-up only.
+/// Returns a JSON text with the names and types of all numbers of entries. Set-up only.
 [[nodiscard]] std::string describe(const Described& what);
 
 }  // namespace rashpa::feedback

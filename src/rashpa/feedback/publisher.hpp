@@ -17,44 +17,45 @@
 
 namespace rashpa::feedback {
 
-/// Describes how a buffer's decisions are published.
+/// The settings by which a buffer's decisions are published.
 struct Options {
-  std::string ring{};            ///< path of the ring's file; empty: only ZeroMQ, of a ring without a name
+  std::string ring{};            ///< path of the ring's file; empty: a ring without a name, for ZeroMQ alone
   std::string zmq{};             ///< endpoint of a PUB socket; empty: none
-  std::uint64_t entries = 4096;  ///< images that the ring holds
+  std::uint64_t entries = 4096;  ///< number of images that the ring holds
 };
 
-/// The counts of published images.
+/// The counts of published images, with their latencies.
 struct PublisherStatus {
   std::string ring{};
-  std::string zmq{};                   ///< the endpoint for others
-  std::uint64_t published = 0;         ///< images, in the ring
-  std::uint64_t sent = 0;              ///< of them, given to ZeroMQ
-  std::uint64_t dropped = 0;           ///< of them, never: the process that gives them was behind by a whole ring
-  std::uint64_t full = 0;              ///< times that a subscriber had no room and began to lose; it knows how many
-  std::uint64_t restarts = 0;          ///< times that this process has died, and another one went on
-  const Histogram* in_ring = nullptr;  ///< last packet of an image → it is in the ring
-  const Histogram* by_zmq = nullptr;   ///< last packet of an image → ZeroMQ has it
+  std::string zmq{};            ///< endpoint for subscribers
+  std::uint64_t published = 0;  ///< images published in the ring
+  std::uint64_t sent = 0;       ///< images of these given to ZeroMQ
+  std::uint64_t dropped = 0;  ///< images of these never given to ZeroMQ, because its process was behind by a whole ring
+  /// number of times that a subscriber's queue was full and it began to lose images; it knows how many
+  std::uint64_t full = 0;
+  std::uint64_t restarts = 0;          ///< number of times that the ZeroMQ process died and was replaced
+  const Histogram* in_ring = nullptr;  ///< latency from the last packet of an image to its entry in the ring
+  const Histogram* by_zmq = nullptr;   ///< latency from the last packet of an image to ZeroMQ
 };
 
-/// Publishes what a unit has decided: at once in a ring, and from there, by a process of its own (publish/process.hpp),
-/// to subscribers of a ZeroMQ socket. Neither waits for anybody.
+/// Publishes a unit's decisions in a ring at once. From the ring, a separate process (publish/process.hpp) sends them
+/// to subscribers of a ZeroMQ socket. Neither waits for a reader.
 class Publisher {
  public:
-  /// Takes file and socket. Throws what RingWriter, Listener and Process throw.
+  /// Opens file and socket. Throws what RingWriter, Listener and Process throw.
   Publisher(const Options& options, const Described& what);
   ~Publisher();
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  /// The images of a decided stack. One thread; it takes no memory and no lock, and calls the system once.
+  /// Publishes the images of a decided stack. One thread; it neither allocates nor locks, and makes one system call.
   void publish(const Stack& stack) noexcept;
-  /// Ends publishing; returns when ZeroMQ has all of it, or does not take it within some seconds.
+  /// Ends publishing. Returns when ZeroMQ has all images, or after some seconds if it does not take them.
   void end() noexcept;
-  /// Any thread; it allocates.
+  /// Returns the counts. Any thread; it allocates.
   [[nodiscard]] PublisherStatus status() const;
 
-  /// The process that gives images to ZeroMQ; null: there is none. For tests.
+  /// Returns the process that gives images to ZeroMQ, or null when there is none. For tests.
   [[nodiscard]] const publish::Process* process() const noexcept { return process_.get(); }
 
  private:
@@ -65,13 +66,13 @@ class Publisher {
   RingWriter ring_;
   std::string ring_path_;
   bool ended_ = false;
-  bool said_cut_ = false;  ///< that the ring's file was made shorter
+  bool said_cut_ = false;  ///< the log has a message that the ring's file was truncated
   Histogram in_ring_;
-  FileDescriptor to_read_;  ///< the ring
+  FileDescriptor to_read_;  ///< the ring, for the ZeroMQ process
   std::unique_ptr<publish::Listener> listener_;
   std::unique_ptr<publish::SharedWords<publish::FeedbackWords>> words_;
-  std::unique_ptr<publish::Process> process_;  ///< last: it uses all of the above
-  std::atomic<std::uint64_t> left_{0};         ///< images that it had not sent when it was ended; relaxed
+  std::unique_ptr<publish::Process> process_;  ///< declared last, as it uses all members above
+  std::atomic<std::uint64_t> left_{0};  ///< images that the process had not sent when it was ended; relaxed order
 };
 
 }  // namespace rashpa::feedback

@@ -13,63 +13,63 @@
 
 namespace rashpa::feedback {
 
-/// Describes where a reader begins.
+/// The position at which a reader begins.
 enum class Begin : std::uint8_t {
-  oldest,  ///< with the oldest entry that is there
-  next,    ///< with the next published entry
+  oldest,  ///< with the oldest entry in the ring
+  next,    ///< with the next entry that is published
 };
 
-/// Describes how a reader waits.
+/// The way in which a reader waits.
 enum class Wait : std::uint8_t {
   sleep,  ///< until the writer wakes it
-  spin,   ///< with a processor of its own, and some microseconds earlier
+  spin,   ///< by polling, which keeps a processor busy and is some microseconds faster
 };
 
-/// The result of a look for the next entry.
+/// The result of reading the next entry.
 enum class Got : std::uint8_t {
-  record,   ///< record() is the next one
-  nothing,  ///< there is none yet
-  ended,    ///< the run is over, and all was read
+  record,   ///< record() has the next entry
+  nothing,  ///< no entry is there yet
+  ended,    ///< the run is over, and all entries were read
 };
 
-/// Reads a ring, with a position of its own. The file comes from another process and is not trusted: its places and
-/// sizes are checked before they are used. One thread.
+/// Reads a ring from its own position. The file comes from another process and is untrusted: its places and sizes are
+/// checked before use. One thread.
 class RingReader {
  public:
-  /// Throws FileError when there is no such file, or it is no ring, of another version, or damaged.
+  /// Opens a ring. Throws FileError when there is no such file, or it is no ring, of another version, or damaged.
   RingReader(const std::string& path, Begin begin);
 
-  /// JSON: the subject of the entries.
+  /// Returns the JSON description of the entries.
   [[nodiscard]] std::string_view description() const noexcept { return description_; }
   [[nodiscard]] std::uint64_t columns() const noexcept { return columns_; }
   [[nodiscard]] std::span<const TableShape> tables() const noexcept { return tables_; }
 
-  /// Goes on with this entry, if it is there or comes next, and with the oldest one otherwise; those between count as
-  /// lost.
+  /// Continues with entry `position` if it is in the ring or comes next, and with the oldest entry otherwise; skipped
+  /// entries count as lost.
   void go_to(std::uint64_t position) noexcept;
-  /// The next entry, if there is one. Throws FileError when the file is damaged, or when its writer has gone without
-  /// ending it and all that it had published is read.
+  /// Reads the next entry without waiting. Throws FileError when the file is damaged, or when the writer died before
+  /// the end and all its entries were read.
   Got next();
-  /// The same, waiting for one.
+  /// Reads the next entry, and waits up to `timeout` for it.
   Got next(std::chrono::nanoseconds timeout, Wait wait);
-  /// The words of the last Got::record: its entry up to the last scalar, then the rows of each table. Valid until the
-  /// next call.
+  /// Returns the words of the last Got::record: the entry up to its last scalar, then the rows of each table. Valid
+  /// until the next call.
   [[nodiscard]] std::span<const std::uint64_t> record() const noexcept { return {record_.data(), record_words_}; }
-  /// Entries that were written over before they were read.
+  /// Returns the number of entries that were overwritten before they were read.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
-  /// The entry that next() looks for.
+  /// Returns the number of the entry that next() will read.
   [[nodiscard]] std::uint64_t position() const noexcept { return next_; }
 
  private:
   void open(const std::string& path);
   void check_layout();
   [[nodiscard]] std::uint64_t fixed(std::size_t word, std::uint64_t least, std::uint64_t most, const char* what) const;
-  /// Returns false when it was written over meanwhile.
+  /// Copies the entry; returns false when it was overwritten during the copy.
   bool copy_entry();
   bool copy_rows();
   void skip(std::uint64_t published) noexcept;
   [[nodiscard]] bool writer_is_gone() const noexcept;
-  /// Throws FileError when another process has made the file shorter: the last words may be zeros.
+  /// Throws FileError when another process has truncated the file, as the last words may be zeros.
   void check_whole() const;
   [[noreturn]] void damaged(std::string_view what) const;
 

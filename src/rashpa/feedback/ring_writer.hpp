@@ -15,39 +15,41 @@ namespace rashpa::feedback {
 
 /// The size of a ring.
 struct RingSize {
-  std::uint64_t entries = 4096;      ///< images, before the oldest is written over
-  std::uint64_t rows_bytes = 0;      ///< 0: as many as most runs need; never less than two images have
+  std::uint64_t entries = 4096;      ///< images that the ring holds before the oldest is overwritten
+  std::uint64_t rows_bytes = 0;      ///< bytes for rows; 0: enough for most runs; at least those of two images
   std::uint32_t columns = 0;         ///< numbers of an image
   std::vector<TableShape> tables{};  ///< at most kMostTables
 };
 
-/// The writer of a ring. It holds a lock on the file as long as it lives, however it ends: by that, readers know
-/// whether more can come. One thread publishes; no call of it waits, allocates or locks.
+/// The writer of a ring. It holds a lock on the file until its process ends, by which readers know whether more entries
+/// can come. One thread publishes; no call waits, allocates or locks.
 class RingWriter {
  public:
-  /// `path`: of the file, which replaces one that is left of an earlier run; empty: a file without a name. Throws
-  /// ConfigError when the path is another file's or the ring of a receiver that lives, ResourceError when there is no
-  /// room.
+  /// Makes a ring at `path`, in place of one of an earlier run; an empty `path` makes a file without a name. Throws
+  /// ConfigError when the path is another kind of file or the ring of an active receiver, ResourceError when there is
+  /// no room.
   RingWriter(const std::string& path, std::string_view description, const RingSize& size);
   ~RingWriter();
   RingWriter(const RingWriter&) = delete;
   RingWriter& operator=(const RingWriter&) = delete;
 
-  /// The next entry. Rows are those of accepted images.
+  /// Publishes the next entry; only accepted images have rows.
   void publish(const StackImage& image, std::int64_t decided_ns) noexcept;
-  /// Wakes readers that sleep: a system call.
+  /// Wakes sleeping readers by a system call.
   void wake() noexcept;
-  /// Tells readers that nothing more comes.
+  /// Marks the end of the run for readers.
   void end() noexcept;
 
-  /// Any thread.
+  /// Returns the number of published entries. Any thread.
   [[nodiscard]] std::uint64_t published() const noexcept { return load(words_[head::kPublished]); }
-  /// Returns true when somebody has made the file shorter: from then on nobody reads what is published. Any thread.
+  /// Returns true when another process has truncated the file; readers then reject it. Any thread.
   [[nodiscard]] bool cut() const noexcept { return mapping_.cut(); }
-  /// The bytes of the file, and of the largest record with the description that goes with it.
+  /// Returns the bytes of the file; the two functions below return the bytes of the largest record and of the
+  /// description.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return words_[head::kFileBytes]; }
   [[nodiscard]] std::uint64_t most_record_bytes() const noexcept;
-  /// Returns where another one opens it: its path, or, where it has no name, that of the open file in this process.
+  /// Returns the path by which another process opens the ring: its file, or this process's descriptor of a file without
+  /// a name.
   [[nodiscard]] std::string open_path() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Images whose every number follows from one, for tests of rings.
+/// Test images with numbers that all follow from the image's number, for tests of rings.
 #include <array>
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ inline RingSize small(std::uint64_t entries, std::uint64_t rows_bytes = 0) {
   return {.entries = entries, .rows_bytes = rows_bytes, .columns = kColumns, .tables = {kShape}};
 }
 
-/// Image n: all scalars, and all values of its n mod 21 rows, are n.
+/// Makes image n: all scalars, and all values of its n mod 21 rows, are n.
 class Numbered {
  public:
   const StackImage& image(std::uint64_t n) {
@@ -43,7 +43,7 @@ class Numbered {
   std::array<Scalar, std::size_t{kShape.columns} * kShape.capacity> rows_{};
 };
 
-/// Returns true when a record is image n, all of it.
+/// Returns true when all words of a record are those of image n.
 inline bool is_image(std::span<const std::uint64_t> record, std::uint64_t n) {
   const std::size_t head = entry::kScalars + kColumns;
   if (record.size() != head + std::size_t{Numbered::rows_of(n)} * kShape.columns) return false;

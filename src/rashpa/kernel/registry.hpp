@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// All kernels of this program. A kernel is added by one line in registry.cpp.
+/// The registry of all kernels of this program. One line in registry.cpp adds a kernel.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,13 +12,13 @@ namespace rashpa::kernel {
 
 const std::vector<const Kernel*>& kernels();
 
-/// Throws ConfigError that lists the kernels when `name` is none of them.
+/// Returns the kernel `name`. Throws ConfigError with a list of all kernels when there is none.
 const Kernel& kernel_named(std::string_view name);
 
-/// Throws ConfigError when a kernel from outside the program has the name of one of these.
+/// Throws ConfigError when a kernel from outside the program uses the name of one in the registry.
 void check_new_name(const Declaration& declaration);
 
-/// schema/kernels.json: every declaration.
+/// Returns the content of schema/kernels.json: all declarations.
 std::string kernels_json();
 
 }  // namespace rashpa::kernel

@@ -10,19 +10,19 @@
 
 namespace rashpa::link {
 
-/// The arrivals of one DTP on their way from its link's thread to the thread that takes them. No side ever waits: an
-/// arrival without room stays with the link. Missing images in a row become one entry then, so that a source that is
-/// too fast fills nothing.
+/// The queue of one DTP's arrivals from its link's thread to the thread that takes them. Neither thread waits: an
+/// arrival without room stays with the link. Consecutive missing images then become one entry, so that a source that is
+/// too fast cannot fill the queue.
 class ArrivalQueue {
  public:
-  /// Room for at least `capacity` entries. Twice the slots is enough for whatever is there at once: an image that is
-  /// not missing has a slot.
+  /// Makes room for at least `capacity` entries. Twice the number of slots suffices, since each image that is not
+  /// missing has a slot.
   explicit ArrivalQueue(std::size_t capacity) : ring_(capacity) {}
 
-  /// The link's thread: true when push() takes any arrival.
+  /// Returns true when push() accepts any arrival. The link's thread calls it.
   [[nodiscard]] bool ready() noexcept { return flush() && !ring_.full(); }
-  /// The link's thread: the DTP's next image. False, and nothing is taken, when there is no room; a missing image is
-  /// taken anyway if it continues the run that waits, or nothing waits.
+  /// Adds the DTP's next image. Returns false, and takes nothing, when there is no room; a missing image is accepted
+  /// anyway if it continues the waiting run, or nothing waits. The link's thread calls it.
   bool push(const Arrival& arrival) noexcept {
     if (run_.images != 0) {
       if (arrival.completeness == Completeness::missing && arrival.loss == run_.first.loss) {
@@ -37,22 +37,22 @@ class ArrivalQueue {
     run_ = one;
     return true;
   }
-  /// The link's thread: true when no run waits any more.
+  /// Moves the waiting run into the queue; returns true when none waits any more. The link's thread calls it.
   bool flush() noexcept {
     if (run_.images != 0 && ring_.try_push(run_) == memory::Push::done) run_.images = 0;
     return run_.images == 0;
   }
-  /// Returns true while a run waits for which there was no room. The link's thread calls it.
+  /// Returns true while a run of missing images waits for room. The link's thread calls it.
   [[nodiscard]] bool waiting() const noexcept { return run_.images != 0; }
-  /// Any thread: entries that wait for the taker.
+  /// Returns the number of entries in the queue. Any thread.
   [[nodiscard]] std::size_t entries() const noexcept { return ring_.size(); }
 
-  /// The taking thread: the next image; null when there is none. Valid until pop().
+  /// Returns the next image, valid until pop(); null when there is none. The taking thread calls it.
   [[nodiscard]] const Arrival* front() noexcept {
     if (taken_.images == 0 && !ring_.try_pop(taken_)) return nullptr;
     return &taken_.first;
   }
-  /// The taking thread, after front(): that image is done with.
+  /// Removes the image of front(). The taking thread calls it.
   void pop() noexcept {
     ++taken_.first.index;
     --taken_.images;
@@ -68,19 +68,19 @@ class ArrivalQueue {
   alignas(64) Run taken_;  // the taker's: the rest of the entry in hand
 };
 
-/// One queue for each DTP of a receiver, by its place in the receiver's list.
+/// The queues of a receiver, one for each DTP by its place in the receiver's list.
 class ArrivalQueues {
  public:
   ArrivalQueues() = default;
   ArrivalQueues(std::size_t dtps, std::size_t capacity) {
     for (std::size_t d = 0; d < dtps; ++d) add(capacity);
   }
-  /// Set-up: the next DTP's.
+  /// Adds the next DTP's queue. Set-up only.
   void add(std::size_t capacity) { queues_.push_back(std::make_unique<ArrivalQueue>(capacity)); }
 
   [[nodiscard]] std::size_t size() const noexcept { return queues_.size(); }
   [[nodiscard]] ArrivalQueue& operator[](std::size_t dtp) noexcept { return *queues_[dtp]; }
-  /// The taking thread: the next image of any DTP; false when there is none.
+  /// Takes the next image of any DTP; returns false when there is none. The taking thread calls it.
   bool try_pop(Arrival& out) noexcept {
     for (auto& queue : queues_) {
       const Arrival* arrival = queue->front();

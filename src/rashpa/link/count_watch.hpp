@@ -9,24 +9,24 @@
 
 namespace rashpa::link {
 
-/// A counter that a node says something about when it grows.
+/// A counter whose growth a node logs.
 struct WatchedCounter {
   std::string_view name;
-  std::string_view words;  ///< "packets with a wrong key, or out of bounds, were refused"
+  std::string_view words;  ///< text for the log: "packets with a wrong key, or out of bounds, were refused"
 };
 
-/// The counters of packets that receivers refuse or cannot use, and that senders lose.
+/// Returns the counters to watch: of packets that receivers refuse or cannot use. watched_of_senders() returns those of
+/// packets that senders lose.
 std::span<const WatchedCounter> watched_of_receivers() noexcept;
 std::span<const WatchedCounter> watched_of_senders() noexcept;
 
-/// Logs growing counters of losses: at once the first time, then once a second at most, with the growth since. It costs
-/// nothing per packet, since the thread that waits for the run reads the counters from time to time. One thread at a
-/// time.
+/// Logs growing counters of losses: the first growth at once, then at most once a second with the growth since. Packets
+/// cost nothing, because the thread that waits for the run reads the counters from time to time. One thread at a time.
 class CountWatch {
  public:
-  /// `dtp` −1: of the whole link.
+  /// Creates a watch for one DTP; `dtp` −1: for the whole link.
   CountWatch(std::span<const WatchedCounter> watched, std::int64_t run, std::int64_t dtp);
-  /// `now`: monotonic. `last`: the run ends, and the rest is reported.
+  /// Compares `counts` at the monotonic time `now`. `last`: the run ends, and the rest is logged.
   void look(const Counts& counts, std::int64_t now, bool last = false);
 
  private:

@@ -5,19 +5,19 @@
 
 namespace rashpa::link {
 
-/// The sleep of a link's thread whose news come by a file that can be polled: a socket, a completion channel.
+/// The sleep of a link's thread that waits on a file for poll(): a socket, a completion channel.
 class FileSleep {
  public:
-  /// `link`: for messages. Throws ResourceError.
+  /// Opens the wake-up file. `link` is the name for messages. Throws ResourceError.
   explicit FileSleep(std::string_view link);
   ~FileSleep();
   FileSleep(const FileSleep&) = delete;
   FileSleep& operator=(const FileSleep&) = delete;
 
-  /// The thread: sleeps until `file` is readable, wake() or a millisecond has passed, unless `news()` returns true
-  /// after all can see that it sleeps. Return true when the file is readable. Both orders are sequentially consistent:
-  /// this thread stores its flag, then loads the news; the thread that brings news stores it before wake(), which loads
-  /// the flag.
+  /// Sleeps until `file` is readable, wake() is called or a millisecond has passed. It does not sleep if `news()`
+  /// returns true after its sleep flag is visible. Returns true when the file is readable. Both orders are sequentially
+  /// consistent: this thread stores its flag, then loads the news; the other thread stores the news before wake(),
+  /// which loads the flag.
   template <typename News>
   bool sleep_unless(int file, const News& news) noexcept {
     asleep_.store(true, std::memory_order_seq_cst);
@@ -25,7 +25,7 @@ class FileSleep {
     asleep_.store(false, std::memory_order_seq_cst);
     return readable;
   }
-  /// Any thread, after news.
+  /// Wakes the thread. Any thread calls it after it has stored news.
   void wake() noexcept;
 
  private:

@@ -7,35 +7,37 @@
 
 namespace rashpa::link {
 
-/// The bytes in which a line map counts.
+/// The unit of a line map, in bytes.
 struct MapUnit {
   MapUnit(std::uint32_t unit, std::uint32_t least) : bytes(unit), finest(least) {}
   MapUnit(std::uint32_t unit) : MapUnit(unit, unit) {}  // NOLINT: one unit, whatever comes
-  /// The granularity of the link's own senders; it divides a line.
+  /// The unit of the link's own senders; it divides a line.
   std::uint32_t bytes;
-  /// Divides `bytes`. The map changes over to it when the first packet comes that keeps to this only: a foreign sender.
+  /// The finest unit, which divides `bytes`. The map changes to it at the first packet of a foreign sender that does
+  /// not keep to `bytes`.
   std::uint32_t finest;
 };
 
-/// The units of one DTP's image that have arrived. A unit is `unit_bytes` of the payload, counted over the lines in
-/// order without the gaps between them; units per line is a whole number. One writer thread; no allocation after
+/// The arrived units of one DTP's image. A unit is `unit_bytes` bytes of the payload, counted over the lines in order
+/// without the gaps between them; a line has a whole number of units. One writer thread; no allocation after
 /// construction.
 class LineMap {
  public:
   LineMap() = default;
-  /// `most_per_line`, a multiple of `units_per_line`: the finest map that refine() may make; 0: none.
+  /// Takes the memory. `most_per_line`, a multiple of `units_per_line`, is the finest map that refine() may make; 0:
+  /// none.
   LineMap(std::uint32_t lines, std::uint32_t units_per_line, std::uint32_t most_per_line = 0)
       : words_(words_of(std::uint64_t{lines} * std::max(units_per_line, most_per_line)), 0), lines_(lines) {
     set_units(units_per_line);
   }
 
-  /// Empties the map; from now on a line has `units_per_line` units, at most those of the constructor.
+  /// Clears the map; from now on a line has `units_per_line` units, at most those of the constructor.
   void clear(std::uint32_t units_per_line) noexcept {
     set_units(units_per_line);
     for (std::uint64_t i = 0; i < words_of(units_); ++i) words_[i] = 0;
     arrived_ = 0;
   }
-  /// Each unit becomes `parts` units, arrived or not as the one was.
+  /// Divides each unit into `parts` units with its state.
   void refine(std::uint32_t parts) noexcept {
     const std::uint64_t before = units_;
     set_units(per_line_ * parts);
@@ -47,7 +49,7 @@ class LineMap {
       if (there) set(unit * parts, parts);
     }
   }
-  /// Marks units first … first+count−1 (must lie inside); returns how many of them are new.
+  /// Marks units first … first+count−1 (which must lie inside) as arrived; returns the number of new ones.
   std::uint64_t set(std::uint64_t first, std::uint64_t count) noexcept {
     std::uint64_t fresh = 0;
     while (count > 0) {
@@ -71,7 +73,7 @@ class LineMap {
   [[nodiscard]] bool unit_arrived(std::uint64_t unit) const noexcept {
     return (words_[unit / 64] >> (unit % 64) & 1U) != 0;
   }
-  /// Returns true when every unit of the line has arrived.
+  /// Returns true when all units of the line have arrived.
   [[nodiscard]] bool line_arrived(std::uint32_t line) const noexcept {
     const std::uint64_t first = static_cast<std::uint64_t>(line) * per_line_;
     for (std::uint64_t unit = first; unit < first + per_line_; ++unit) {
@@ -79,7 +81,7 @@ class LineMap {
     }
     return true;
   }
-  /// Lines of which at least one unit is missing.
+  /// Returns the number of lines with a missing unit.
   [[nodiscard]] std::uint32_t lines_missing() const noexcept {
     if (full()) return 0;
     std::uint32_t missing = 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The link contract: how bytes of DTPs travel. It fits links that see every packet (roce), links that only complete
-/// (verbs) and links that write memory and a lock word (pcie); nothing above it knows which one it has.
-///
-/// Its two ends are the sender, one per DTP, used by that DTP's thread alone, and the receiver, one per node and link,
-/// which owns its threads and writes into the RASHPA buffer.
+/// The link contract: how bytes of DTPs travel. It suits links that see all packets (roce), links that only see
+/// completions (verbs) and links that write memory and a lock word (pcie). The layers above do not know which.
+/// A DTP's sender is used by that DTP's thread alone. A node has one receiver for each link, which owns its threads and
+/// writes into the RASHPA buffer.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,66 +26,68 @@
 
 namespace rashpa::link {
 
-/// One contiguous run from source memory to an offset in the destination's registered buffer. Computed just in time.
+/// One contiguous run from source memory to an offset in the destination's registered buffer. Computed just before its
+/// use.
 struct BufferDescriptor {
   const std::byte* source = nullptr;
-  std::uint64_t destination = 0;  ///< offset, iova 0
+  std::uint64_t destination = 0;  ///< offset in the buffer, iova 0
   std::uint32_t bytes = 0;
 };
 
-/// The event that follows the last line: the encoded frame record, where it goes, and the 32-bit immediate.
+/// The event that follows the last line: the encoded frame record, its destination, and the 32-bit immediate.
 struct Event {
   const std::byte* record = nullptr;  ///< FrameRecord::kBytes bytes, valid until the call returns
   std::uint64_t destination = 0;
   std::uint32_t immediate = 0;
 };
 
-/// Payload bytes that the other side says to have, and those on their way. Lost bytes are among the latter until the
-/// link takes them for lost. A connection in error shows here alone, and by no value of its credits: another process
-/// writes those.
+/// The payload bytes that the other side has reported as received, and those in flight. Lost bytes stay in flight until
+/// the link takes them as lost. Only this shows a connection in error; credits cannot, because another process writes
+/// them.
 struct Answers {
   std::uint64_t had = 0;
   std::uint64_t open = 0;
-  bool in_error = false;  ///< nothing that is sent arrives any more; granted() lets its caller come to its end
+  bool in_error = false;  ///< nothing that is sent arrives any more; granted() then lets the caller reach its end
 };
 
-/// Source side of one DTP. Calls from the DTP's thread unless said otherwise; none blocks longer than `poll`'s
-/// argument; none that is used for each image allocates. The classes below it are abilities of only some senders: a
-/// caller that uses a sender asks for them once (core/ability.hpp).
+/// The source side of one DTP. The DTP's thread calls it unless stated otherwise. No call blocks longer than poll()'s
+/// argument, and calls for each image do not allocate. The classes below are abilities of only some senders: a caller
+/// asks for each once (core/ability.hpp).
 class Sender {
  public:
   virtual ~Sender() = default;
-  /// Returns where it is, and where its credits are to be written: for Receiver::connect().
+  /// Returns the sender's own endpoint, to which its credits are written, for Receiver::connect().
   [[nodiscard]] virtual Endpoint endpoint() const = 0;
-  /// Queues writes, in order; returns how many of them were taken (fewer when the queue or window is full: poll,
-  /// repeat). Source memory must stay unchanged until poll() has reported the descriptors done.
+  /// Queues writes in order; returns how many were accepted. It accepts fewer when the queue or window is full: poll,
+  /// then repeat. Source memory must stay unchanged until poll() reports the descriptors done.
   virtual std::size_t post(std::span<const BufferDescriptor> writes) = 0;
-  /// Queues the event behind all earlier writes. False when the queue is full: poll, repeat.
+  /// Queues the event behind all earlier writes. Returns false when the queue is full: poll, then repeat.
   virtual bool post_event(const Event& event) = 0;
-  /// Makes progress (sends what is queued, reads credits), waiting at most `wait_us` microseconds when nothing can be
-  /// done at once. Returns how many posted writes (not events) became done since the last call.
+  /// Makes progress: sends queued data and reads credits. Waits at most `wait_us` microseconds when nothing can be done
+  /// at once. Returns how many posted writes (not events) were done since the last call.
   virtual std::size_t poll(std::uint32_t wait_us) = 0;
-  /// Writes and events posted that have not been handed to the network yet; 0 when everything is out.
+  /// Returns the number of posted writes and events that have not been passed to the network yet.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
-  /// Images granted so far: image index k may be sent while k < granted(). The largest value when flow is paced.
+  /// Returns the number of images granted so far: image index k may be sent while k < granted(). It is the largest
+  /// value when flow is paced.
   [[nodiscard]] virtual std::uint64_t granted() const noexcept = 0;
-  /// The largest write that makes sense as one descriptor; runs are merged up to this many bytes. In the packetisation
-  /// "only" this is the path MTU.
+  /// Returns the largest useful descriptor in bytes; runs are merged up to this size. In the packetisation "only" it is
+  /// the path MTU.
   [[nodiscard]] virtual std::uint32_t largest_message() const noexcept = 0;
-  /// Any thread: its counters, by name (counters.hpp).
+  /// Returns the counters by name (counters.hpp). Any thread.
   [[nodiscard]] virtual Counts stats() const = 0;
 };
 
-/// A sender that writes into slots itself. It sees that an image is not waited for any more, and takes its writes and
-/// its event without doing them.
+/// A sender that writes into slots itself. It detects that an image is no longer awaited, and then accepts its writes
+/// and its event without carrying them out.
 class ImageAware {
  public:
   virtual ~ImageAware() = default;
-  /// The writes that follow are of image `index`, until its event.
+  /// Assigns all following writes to image `index`, until its event.
   virtual void begin(std::uint64_t index) = 0;
 };
 
-/// A sender to which the other side speaks of bytes, by credits or acknowledgements, or that knows of its own end.
+/// A sender that gets answers about bytes, by credits or acknowledgements, or that detects its own failure.
 class Answering {
  public:
   virtual ~Answering() = default;
@@ -97,138 +98,140 @@ class Answering {
 class Checksumming {
  public:
   virtual ~Checksumming() = default;
-  /// Returns false where what carries its writes (an engine) does not make it. Does not change.
+  /// Returns false where the engine of its writes does not compute the CRC32C. Constant.
   [[nodiscard]] virtual bool makes_payload_crc32c() const noexcept = 0;
-  /// CRC32C of all writes posted since the last event, in their order. Empty while one of them has not been read yet
-  /// (poll, repeat), and always where none is made.
+  /// Returns the CRC32C of all writes posted since the last event, in order. Empty while one of them has not been read
+  /// yet (poll, then repeat), and always where none is computed.
   [[nodiscard]] virtual std::optional<std::uint32_t> payload_crc32c() const noexcept = 0;
 };
 
-/// A sender that injects faults where they are asked for. Any thread.
+/// A sender that injects faults on request. Any thread.
 class Injecting {
  public:
   virtual ~Injecting() = default;
-  /// Faults so far; all 0 where none are asked for.
+  /// Returns the number of faults so far; all 0 where none are requested.
   [[nodiscard]] virtual FaultCounts injected() const noexcept = 0;
-  /// Fates by the injector's log; null without one.
+  /// Returns the fates in the injector's log; null without a log.
   [[nodiscard]] virtual const Fates* fates() const noexcept = 0;
 };
 
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-/// The proof of one DTP's image, and its maker.
+/// The proof that one DTP's image is complete.
 enum class Proof : std::uint8_t {
-  none,   ///< the event arrived, nothing is known of the lines (verify the record's CRC32C before use)
+  none,   ///< no proof: the event arrived, but the lines are unknown (check the record's CRC32C before use)
   lines,  ///< the map of lines is full
-  crc,    ///< map (if any) and the record's CRC32C agree
+  crc,    ///< the map (if any) and the record's CRC32C agree
 };
 
-/// Gives the reason why a DTP's image is not complete.
+/// The reason why a DTP's image is not complete.
 enum class Loss : std::uint8_t {
   none,
-  lines,     ///< partial: the event came, some lines did not
-  event,     ///< missing: the event was lost (a later one came), or its source left the image out
+  lines,     ///< partial: the event came, some lines are missing
+  event,     ///< missing: the event was lost (a later one came), or the source skipped the image
   deadline,  ///< missing: closed by the scheduler
-  overrun,   ///< missing: it came while its slot was not free
-  corrupt,   ///< partial, with no line to be trusted: the record's CRC32C does not match, or proves nothing because
-             ///< lines are missing and nobody has checked the packets of the others
+  overrun,   ///< missing: it came when its slot was not free
+  /// partial, with no valid line: the record's CRC32C does not match, or proves nothing because lines are missing and
+  /// the packets of the others were not checked
+  corrupt,
 };
 
-/// A source that leaves images out, because no slot was granted, says so with an event of its own: a record with
-/// FrameRecord::skipped and the index of the latest of them, written to Placement::skip_offset(). Images that were not
-/// sent until then are missing at once, so that its user can release it and the source gets slots again. Such an event
-/// may be lost or come late: the next one says more.
-///
-/// One DTP's image has been decided. A link emits exactly one Arrival per image of a DTP, in order of `index`, without
-/// gaps.
+/// The decision on one DTP's image. A link emits exactly one Arrival for each image of a DTP, in order of `index`,
+/// without gaps.
+/// A source that skips images, because no slot was granted, reports that by an event of its own: a record with
+/// FrameRecord::skipped and the index of the latest skipped image, written to Placement::skip_offset(). Unsent images
+/// up to that index are missing at once, so that their user can release them and the source gets slots again. When such
+/// an event is lost or late, the next one covers its images.
 struct Arrival {
   std::uint32_t dtp = 0;  ///< index into the receiver's list of DTPs (not the DTP id)
   std::uint64_t index = 0;
   Completeness completeness = Completeness::missing;
   Loss loss = Loss::none;
   Proof proof = Proof::none;
-  std::uint32_t lines_missing =
-      0;                         ///< lines of which at least one byte is missing (all of them when missing or corrupt)
-  const LineMap* map = nullptr;  ///< which, when partial by Loss::lines; valid until the image is released
+  std::uint32_t lines_missing = 0;  ///< lines with at least one missing byte (all lines when missing or corrupt)
+  const LineMap* map = nullptr;  ///< the arrived units, when partial by Loss::lines; valid until the image is released
   FrameRecord record{};          ///< valid unless missing
-  std::int64_t last_packet_ns = 0;  ///< monotonic clock, when the deciding packet was taken from the system
+  /// time, by the monotonic clock, when the deciding packet was taken from the system
+  std::int64_t last_packet_ns = 0;
 };
 
-/// One DTP as its receiver knows it.
+/// One DTP in the form that its receiver needs.
 struct ReceiverDtp {
   std::uint32_t id = 0;      ///< 0 … 65535; its low byte is in the immediate
-  std::uint64_t images = 0;  ///< expected in this run; of the whole slice, where they are dealt
-  Slice slice{};             ///< so that the record's frame number can be checked
+  std::uint64_t images = 0;  ///< images expected in this run; for dealt images, those of the whole slice
+  Slice slice{};             ///< for the check of the record's frame number
   Placement placement{};
   std::uint32_t run = 0;     ///< run number that records must carry
-  bool dealt = false;        ///< its images are any of the slice's, in any order: the source deals them among receivers
-  std::uint32_t module = 0;  ///< of the detector; for links that bring images with their names and types …
-  PixelType pixel = PixelType::u16;  ///< … and the type that the buffer has
-  /// The index of each image is below it.
+  bool dealt = false;        ///< its images are any of the slice, in any order: the source deals them among receivers
+  std::uint32_t module = 0;  ///< module of the detector, for links whose images carry names and types
+  PixelType pixel = PixelType::u16;  ///< pixel type of the buffer, for the same links
+  /// Returns the exclusive upper bound of image indices.
   [[nodiscard]] std::uint64_t most() const noexcept { return most_images(images, dealt); }
 };
 
-/// Destination side. The classes below it are abilities of only some receivers. Order of calls: construct, endpoints()
-/// → senders, connect(), start(), … stop(), all from one thread unless marked "any thread"; those are wait-free.
+/// The destination side. Order of calls: construct, endpoints() → senders, connect(), start(), … stop(). One thread
+/// makes them, except calls marked "any thread", which are wait-free. The classes below are abilities of only some
+/// receivers.
 class Receiver {
  public:
   virtual ~Receiver() = default;
-  /// One per DTP, in order.
+  /// Returns the endpoint of each DTP, in order.
   [[nodiscard]] virtual std::vector<Endpoint> endpoints() const = 0;
-  /// The senders, one per DTP in order; before start(). Throws ConfigError or StateError.
+  /// Connects the senders, one for each DTP in order, before start(). Throws ConfigError or StateError.
   virtual void connect(std::span<const Endpoint> senders) = 0;
-  /// Starts the link's threads. A link has one queue of arrivals per DTP, given to its constructor (arrival_queue.hpp),
-  /// each fed by that DTP's thread only. The link's doorbell is rung after pushes. A full queue holds up its own DTP
-  /// and nobody else: the thread goes on with the others and comes back to it when there is room.
+  /// Starts the link's threads. The constructor got one queue of arrivals for each DTP (arrival_queue.hpp), which only
+  /// that DTP's thread fills; it rings the link's doorbell after pushes. A full queue delays its own DTP alone: the
+  /// thread continues with the others and retries when there is room.
   virtual void start() = 0;
-  /// Any thread. The slots of images < `end` of DTP `dtp` are free again: grants credits up to end + slots.
+  /// Frees the slots of images < `end` of DTP `dtp`, and grants credits up to end + slots. Any thread.
   virtual void release(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
-  /// Any thread. Images < `end` of DTP `dtp` are not waited for any longer. The link first takes what has arrived by
-  /// then; those undecided after that are emitted as partial or missing.
+  /// Ends the wait for images < `end` of DTP `dtp`. The link first takes all arrivals so far, and then emits undecided
+  /// images as partial or missing. Any thread.
   virtual void close(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
-  /// Returns true where sources, or engines of theirs, write into the slots, and not this link's threads: then lines of
-  /// an image that was decided without them may still come, until its slot is granted again.
+  /// Returns true where sources, or their engines, write into the slots in place of this link's threads. Then lines of
+  /// an image that was decided without them may still arrive, until its slot is granted again.
   [[nodiscard]] virtual bool sources_write() const noexcept = 0;
-  /// Ends the threads; no arrival is emitted after it returns. Bounded: at most 100 ms.
+  /// Ends the threads within 100 ms; no arrival is emitted after it returns.
   virtual void stop() noexcept = 0;
-  /// Any thread, though it allocates: the link's counters, by name (counters.hpp). Bad data is counted and never
-  /// thrown.
+  /// Returns the link's counters by name (counters.hpp). Bad data is counted and never thrown. Any thread; it
+  /// allocates.
   [[nodiscard]] virtual Counts stats() const = 0;
 };
 
-/// A receiver whose detector says more of an image than its pixels: words of the frame record, FrameRecord::user.
+/// A receiver whose detector sends words about each image besides its pixels, in FrameRecord::user.
 class Heading {
  public:
   virtual ~Heading() = default;
-  /// Returns the columns by their names, in their order, all Column::of_header and i64; does not change.
+  /// Returns the columns of these words by name, in their order, all Column::of_header and i64. Constant.
   [[nodiscard]] virtual std::vector<Column> header_columns() const = 0;
 };
 
-/// A receiver with a device that writes the memory, which must be registered.
+/// A receiver whose device writes the memory, which must be registered.
 class Registering {
  public:
   virtual ~Registering() = default;
-  /// The base that senders must add to every offset; 0 but for an RNIC that cannot register at iova 0.
+  /// Returns the base that senders add to all offsets; 0 except for an RNIC that cannot register at iova 0.
   [[nodiscard]] virtual std::uint64_t base() const noexcept = 0;
-  /// Returns how the memory was registered, in words.
+  /// Returns how the memory was registered, as text.
   [[nodiscard]] virtual std::string registration() const = 0;
 };
 
-/// A receiver whose sources describe themselves.
+/// A receiver whose sources send descriptions of themselves.
 class Describing {
  public:
   virtual ~Describing() = default;
-  /// Any thread, though it allocates: their words so far, as they have said them.
+  /// Returns the descriptions so far, unchanged. Any thread; it allocates.
   [[nodiscard]] virtual std::vector<std::string> descriptions() const = 0;
 };
 
-/// A receiver that sees writes into slots that are still read. One that places the bytes itself refuses them.
+/// A receiver that detects writes into slots that are still read. A receiver that places the bytes itself refuses such
+/// writes.
 class Watching {
  public:
   virtual ~Watching() = default;
-  /// Any thread, before the release of image `index`: true when a later image was written into its slot since it was
-  /// decided, so that a read of it may be wrong. docs/explanations/links.md says which cases a link can see. Lines of
-  /// the image itself that come late are not among them: see sources_write().
+  /// Returns true when a later image was written into the slot of image `index` since its decision, so that a read may
+  /// be wrong. Late lines of the image itself do not count: see sources_write(). docs/explanations/links.md lists the
+  /// cases that a link can detect. Any thread, before the release of the image.
   [[nodiscard]] virtual bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept = 0;
 };
 

@@ -9,31 +9,32 @@
 
 namespace rashpa::memory {
 
-/// Describes where the bytes of a buffer live.
+/// The kind of memory of a buffer.
 enum class MemoryKind : std::uint8_t {
-  pageable,  ///< ordinary pages, touched at start
-  huge,      ///< 2 MiB pages where the machine has them, else transparent huge pages, else ordinary ones: see granted()
+  pageable,  ///< ordinary pages, written once at start
+  /// 2 MiB pages where the machine has them, else transparent huge pages, else ordinary ones: granted() tells which
+  huge,
 };
 
-/// The processes that can map a buffer. `machine`: it lies in a memfd, which processes of the same user open by
-/// shared_path(). It has no name that could be left behind by a crash, and is sealed: no process can make it shorter
-/// and so kill its readers.
+/// The processes that can map a buffer. `machine`: the buffer is a memfd, which processes of the same user open by
+/// shared_path(). It has no name that a crash could leave behind. It is sealed, so no process can shorten it and
+/// thereby kill its readers.
 enum class Sharing : std::uint8_t { process, machine };
 
 std::string_view name_of(MemoryKind kind) noexcept;
-/// Throws ConfigError that lists the kinds when `name` is none of them.
+/// Returns the kind with that name. Throws ConfigError with a list of all kinds when there is none.
 MemoryKind memory_kind(std::string_view name);
 
-/// One block of memory, taken and touched at construction, given back at destruction. Movable, one owner.
+/// One block of memory, allocated and written by the constructor and freed by the destructor. Movable, one owner.
 class Buffer {
  public:
   Buffer() = default;
-  /// Throws ResourceError when the machine cannot give `bytes` (checked against available memory first, so that a
-  /// buffer too large for the machine is refused instead of being killed later).
+  /// Allocates the block. Throws ResourceError when the machine lacks `bytes`. It compares with the available memory
+  /// first, so that a buffer that is too large is refused, and the process is not killed later.
   Buffer(std::size_t bytes, MemoryKind kind, Sharing sharing = Sharing::process);
-  /// Maps the memory that another buffer's shared_path() names; it stays mapped when its owner ends. The path comes
-  /// from elsewhere and is not trusted: ConfigError when it has another form or names no sealed memory, ResourceError
-  /// when it cannot be opened.
+  /// Maps the memory of another buffer's shared_path(); the mapping stays valid when the owner ends. The path is
+  /// untrusted. Throws ConfigError when it has another form or names no sealed memory, ResourceError when it cannot be
+  /// opened.
   static Buffer open_shared(const std::string& path);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -44,12 +45,12 @@ class Buffer {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
-  /// The kind of memory that the machine gave: "pageable", "huge" or "transparent-huge", with "shared-" in front where
-  /// others can map it; for the log and the report.
+  /// Returns the kind of memory that the machine gave, for the log and the report: "pageable", "huge" or
+  /// "transparent-huge", with the prefix "shared-" where others can map it.
   [[nodiscard]] std::string_view granted() const noexcept { return granted_; }
-  /// The memfd, −1 when it is not shared; valid while this buffer lives.
+  /// Returns the memfd, valid while this buffer lives; −1 when it is not shared.
   [[nodiscard]] int shared_file() const noexcept { return file_; }
-  /// Returns where other processes open it; empty when it is not shared.
+  /// Returns the path by which other processes open the buffer; empty when it is not shared.
   [[nodiscard]] std::string shared_path() const;
 
  private:
@@ -63,12 +64,13 @@ class Buffer {
   std::string_view granted_ = "none";
 };
 
-/// Where process `process` offers its open file `file` to others of its user: the argument of Buffer::open_shared().
+/// Returns the path of open file `file` of process `process` for other processes of its user: the argument of
+/// Buffer::open_shared().
 std::string shared_path(int process, int file);
-/// The two numbers of such a path. Throws ConfigError when `path` is not exactly of that form.
+/// Returns process and file of such a path. Throws ConfigError when `path` does not have exactly that form.
 std::pair<int, int> parse_shared_path(const std::string& path);
 
-/// Bytes that a process may still take on this machine: MemAvailable, bounded by the cgroup's limit.
+/// Returns the bytes that a process may still allocate on this machine: MemAvailable, limited by the cgroup.
 std::size_t available_bytes();
 
 }  // namespace rashpa::memory

@@ -7,25 +7,25 @@ namespace rashpa::memory {
 
 enum class FileAccess : std::uint8_t { read, write };
 
-/// Bytes of a file in the memory of this process, of a file that others may shorten meanwhile: a page that is gone
-/// would end the process by SIGBUS. Here memory of this process alone takes its place and that of all behind it, of
-/// zeros, and `cut()` says so from then on. Accesses cost nothing for that.
+/// A mapping of a file that other processes may truncate, where an access to a lost page would end this process by
+/// SIGBUS. Here, private zero pages replace the lost page and all behind it, and cut() returns true from then on.
+/// Accesses have no extra cost.
 class FileMapping {
  public:
   FileMapping() noexcept = default;
-  /// The first `bytes` of the open file `file`. `data()` is null, with errno, when that cannot be.
+  /// Maps the first `bytes` bytes of the open file `file`. On failure data() is null, and errno is set.
   FileMapping(int file, std::size_t bytes, FileAccess access) noexcept;
   FileMapping(FileMapping&& other) noexcept;
   FileMapping& operator=(FileMapping&& other) noexcept;
   ~FileMapping();
   [[nodiscard]] void* data() const noexcept { return data_; }
-  /// Returns true when the file was found shorter than its mapping. Any thread.
+  /// Returns true when the file was found to be shorter than its mapping. Any thread.
   [[nodiscard]] bool cut() const noexcept;
 
  private:
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
-  std::size_t watch_ = 0;  ///< place among those that the handler knows
+  std::size_t watch_ = 0;  ///< number in the list of the signal handler
 };
 
 }  // namespace rashpa::memory

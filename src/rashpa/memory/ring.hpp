@@ -11,19 +11,18 @@
 
 namespace rashpa::memory {
 
-/// The result of an attempt to push.
+/// The result of a push into a ring.
 enum class Push : std::uint8_t { done, full };
 
-/// A ring between one producer thread and one consumer thread. All memory is taken at construction; neither side
-/// blocks, locks or allocates. The way forward (work) and the way back (free buffers) of the data path are two of
-/// these.
+/// A ring between one producer thread and one consumer thread. The constructor takes all memory; neither side blocks,
+/// locks or allocates. The data path uses two: one forward (work) and one back (free buffers).
 template <typename T>
 class Ring {
  public:
-  /// Room for at least `capacity` items (rounded up to a power of two).
+  /// Makes room for at least `capacity` items (rounded up to a power of two).
   explicit Ring(std::size_t capacity) : items_(std::bit_ceil(capacity < 2 ? 2 : capacity)), mask_(items_.size() - 1) {}
 
-  /// Producer thread only.
+  /// Pushes an item if there is room. Producer thread only.
   [[nodiscard]] Push try_push(T item) noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     if (head - tail_seen_ > mask_) {
@@ -35,20 +34,20 @@ class Ring {
     return Push::done;
   }
 
-  /// Producer thread only, where there is room by construction: otherwise a stack would be lost for ever, and the run
-  /// would hang. A ring that is full ends the program.
+  /// Pushes an item where there is always room by construction. A full ring ends the program, since otherwise a stack
+  /// would be lost and the run would hang. Producer thread only.
   void push_must(T item) noexcept {
     if (try_push(std::move(item)) == Push::full) std::abort();
   }
 
-  /// Producer thread only: false means that the next try_push() is done.
+  /// Returns true when there is no room; after false the next try_push() succeeds. Producer thread only.
   [[nodiscard]] bool full() noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     if (head - tail_seen_ > mask_) tail_seen_ = tail_.load(std::memory_order_acquire);
     return head - tail_seen_ > mask_;
   }
 
-  /// Consumer thread only. False when the ring is empty.
+  /// Pops an item; returns false when the ring is empty. Consumer thread only.
   bool try_pop(T& item) noexcept {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     if (tail == head_seen_) {
@@ -60,7 +59,7 @@ class Ring {
     return true;
   }
 
-  /// Any thread; exact only when both sides rest.
+  /// Returns the number of items; exact only when both sides are idle. Any thread.
   [[nodiscard]] std::size_t size() const noexcept {
     const std::uint64_t tail = tail_.load(std::memory_order_acquire);
     return static_cast<std::size_t>(head_.load(std::memory_order_acquire) - tail);

@@ -12,43 +12,42 @@
 
 namespace rashpa::memory {
 
-/// A fixed set of threads that share the tasks of one phase at a time: the one class for such teams. Nothing is locked
-/// and nothing allocated after construction, unless a task throws.
+/// A fixed set of threads that share the tasks of one phase at a time, for all such teams of the program. Nothing
+/// locks, or allocates after construction, unless a task throws.
 class Team {
  public:
   /// The work of a phase.
   class Work {
    public:
     virtual ~Work() = default;
-    /// One task of the phase; several threads at once, each with its own `worker` number, up to threads(). Tasks of a
-    /// phase that is waited for may throw.
+    /// Runs one task of the phase. Several threads call it at once, each with its own `worker` number, up to threads().
+    /// Tasks may throw in a phase for which a thread waits.
     virtual void run(unsigned worker, std::uint32_t task) = 0;
-    /// All tasks of the phase are done. Called once, by the thread that did the last one; may call publish().
+    /// Called once when all tasks of the phase are done, by the thread that did the last one; may call publish().
     virtual void finished() noexcept {}
   };
 
   static constexpr std::uint32_t kMostTasks = (1U << 24U) - 4096;
   static constexpr unsigned kMostThreads = 1024;
 
-  /// The threads run when the constructor returns. Their names are `name`-0 …; they are pinned from `first_processor`
-  /// on when that is ≥ 0. Throws ResourceError when one cannot be started; those that were are ended before. 0 threads:
-  /// those that wait do all.
+  /// Starts the threads, named `name`-0 …; with `first_processor` ≥ 0 they are pinned from there on. Throws
+  /// ResourceError when one cannot be started, after it has ended the others. 0 threads: waiting threads do all tasks.
   Team(unsigned threads, int first_processor, const std::string& name);
-  /// Ends the threads; a phase that was published is finished before.
+  /// Ends the threads, after a published phase is finished.
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   [[nodiscard]] unsigned threads() const noexcept { return static_cast<unsigned>(threads_.size()); }
 
-  /// Starts a phase of `tasks` (1 … kMostTasks) tasks. Only while no phase is under way; `work` outlives it.
+  /// Starts a phase of `tasks` (1 … kMostTasks) tasks. No other phase may be active; `work` outlives it.
   void publish(Work& work, std::uint32_t tasks) noexcept;
-  /// Waits until the phase that this thread has published has ended, and finished() has published none behind it.
-  /// Throws the first exception of its tasks; those behind it may have been left out.
+  /// Waits until the phase published by this thread, and any that its finished() published, has ended. Throws the first
+  /// exception of the tasks; later tasks may have been skipped.
   void wait();
-  /// A phase from its begin to its end. The caller does tasks, too, as worker number threads(). Throws as wait().
+  /// Runs a phase from begin to end. The caller does tasks, too, as worker number threads(). Throws as wait().
   void run(Work& work, std::uint32_t tasks);
-  /// The same of `task(worker, number)`.
+  /// Runs `task(worker, number)` for all tasks of a phase.
   template <typename Task>
   void run(std::uint32_t tasks, Task&& task) {
     struct Called final : Work {
@@ -63,7 +62,7 @@ class Team {
   void stop() noexcept;
   void serve(unsigned worker) noexcept;
   [[nodiscard]] bool work_waits() const noexcept;
-  /// Returns false when none was there.
+  /// Does a task; returns false when there was none.
   bool take_task(unsigned worker) noexcept;
   void do_task(Work& work, unsigned worker, std::uint32_t task) noexcept;
   void sleep_until_published() noexcept;

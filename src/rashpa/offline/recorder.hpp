@@ -17,27 +17,27 @@
 
 namespace rashpa::offline {
 
-/// A buffer of a run without its receiver: the same pipeline, sinks, files and books, of images that are in memory. No
-/// sink drops anything: the giver of images waits. One thread at a time; status() from any.
+/// A run's buffer without a receiver: the same pipeline, sinks, files and books, for images in memory. No sink drops
+/// images, because the caller waits. One thread at a time; status() from any.
 class Recorder final : private Taker, private receiver::LineOwner {
  public:
-  /// `config.images`: the number of images that come, or the most that may come (`config.end`). Of `dtps` only the
-  /// file's metadata are made, by the caller. Throws what a receiver throws.
+  /// Creates the parts. `config.images` is the number of images, or the most that may come (`config.end`). `dtps` only
+  /// describe the metadata of files, which the caller makes. Throws what a receiver throws.
   explicit Recorder(const receiver::BufferConfig& config, std::uint32_t run);
   ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Outputs take their names. Throws FileError.
+  /// Creates the output files. Throws FileError.
   void begin();
-  /// The next images; Images::first_index is set here. Returns when all of them are with the unit and the sinks are
-  /// through with them. A multiple of the stack, but for the last ones. Throws ConfigError when more come than were
-  /// announced, or none may come any more.
+  /// Processes the next images, and sets Images::first_index. Returns when the unit has all of them and the sinks have
+  /// finished them. Their number is a multiple of the stack, except for the last ones. Throws ConfigError when there
+  /// are more than announced, or after finish().
   void process(Images images);
-  /// No more images come: those that did not are missing. Completes the outputs.
+  /// Ends the run and completes the outputs; images that did not come are missing.
   void finish();
   [[nodiscard]] receiver::BufferStatus status() const;
-  /// The bytes that the unit holds on its device.
+  /// Returns the bytes that the unit has allocated on its device.
   [[nodiscard]] std::size_t device_bytes() const noexcept { return runner_.device_bytes(); }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A pipeline of kernels on images that are in memory already: the units and steps of a receiver, without link and
-/// scheduler. For notebooks, stored data and comparisons with other programs.
+/// A pipeline of kernels on images in memory: the units and steps of a receiver without link and scheduler. For
+/// notebooks, stored data and comparisons with other programs.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,65 +22,66 @@ struct Config {
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
   std::uint32_t stack = 16;                      ///< images that are processed together
-  std::uint32_t stacks = 2;                      ///< room for results
-  std::int64_t largest_count = kNoLargestCount;  ///< see largest_count_of()
-  std::optional<kernel::Masked> masked{};        ///< see unit::Layout
+  std::uint32_t stacks = 2;                      ///< stacks with room for results
+  std::int64_t largest_count = kNoLargestCount;  ///< as returned by largest_count_of()
+  std::optional<kernel::Masked> masked{};        ///< as unit::Layout
 };
 
-/// Images in memory of the caller: each without gaps, image i at `first` + i · `stride`. A null member is the same for
-/// all images.
+/// Images in memory of the caller, each without gaps; image i begins at `first` + i · `stride`. A null member means one
+/// value for all images.
 struct Images {
-  const std::byte* first = nullptr;  ///< aligned as a pixel is
+  const std::byte* first = nullptr;  ///< aligned to a pixel
   std::ptrdiff_t stride = 0;         ///< bytes
   std::size_t count = 0;
-  std::uint64_t first_index = 0;                ///< of StackImage::index
-  const std::uint64_t* frame_number = nullptr;  ///< null: as the index
+  std::uint64_t first_index = 0;                ///< StackImage::index of the first image
+  const std::uint64_t* frame_number = nullptr;  ///< null: equal to the index
   const std::uint64_t* timestamp_ns = nullptr;  ///< null: 0
   const std::uint32_t* flags = nullptr;         ///< FrameRecord::Flag bits; null: 0
   const Completeness* completeness = nullptr;   ///< null: complete
-  /// Lines that were lost of image i: from lost[lost_first[i]] to lost[lost_first[i + 1]], not included. Null: none.
+  /// The lost lines of image i are lost[lost_first[i]] to lost[lost_first[i + 1]], excluding the last. Null: none.
   const std::uint64_t* lost_first = nullptr;
   LostRun* lost = nullptr;
 };
 
-/// Takes finished stacks of a runner; all calls come from the thread that called run().
+/// Receives finished stacks of a runner. The thread that called run() makes all calls.
 class Taker {
  public:
   virtual ~Taker() = default;
-  /// The next stack, in order; it is the taker's until it comes back from give_back().
+  /// Receives the next stack, in order, and owns it until give_back() returns it.
   virtual void take(Stack& stack) noexcept = 0;
-  /// A stack that is needed no more, in any order; null when there is none.
+  /// Returns a stack that is no longer needed, in any order; null when there is none.
   virtual Stack* give_back() noexcept = 0;
 };
 
-/// All memory for results is taken at construction. One thread at a time.
+/// Runs a pipeline. The constructor takes all memory for results. One thread at a time.
 class Runner {
  public:
-  /// Throws as unit::make_unit() does.
+  /// Creates the unit and memory for results. Throws as unit::make_unit() does.
   explicit Runner(const Config& config);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  /// Processes all images and waits for them. Unit cpu reads them where they are, others get copies. Without a taker
-  /// the results stay in results() until the next call, and there is room for room() images. Throws ConfigError when
-  /// there are more, StateError when the unit failed for good.
+  /// Processes all images and waits for them. Unit cpu reads them in place, other units get copies. The results stay in
+  /// results() until the next call; there is room for room() images. Throws ConfigError when there are more, StateError
+  /// when the unit has failed for good.
   void run(const Images& images);
-  /// Processes `images`, as many as there are; each stack goes to `taker`, which rings bell() when one can come back.
+  /// Processes any number of `images`. Each stack goes to `taker`, which rings bell() when one can be returned.
   void run(const Images& images, Taker& taker);
-  /// The windows of accumulations that the end of the last run() without a taker has ended.
+  /// Returns the accumulation windows that ended with the last run() without a taker.
   [[nodiscard]] const Accumulated& open() const noexcept { return open_; }
-  /// The results of the last run() without a taker.
+  /// Returns the results of the last run() without a taker.
   [[nodiscard]] const std::vector<Stack>& results() const noexcept { return stacks_; }
-  /// The stack of a slot, for a taker that gives it back.
+  /// Returns the stack of a slot, for a taker that returns it.
   [[nodiscard]] Stack& stack(std::uint32_t slot) noexcept { return stacks_[slot]; }
   [[nodiscard]] std::size_t room() const noexcept { return std::size_t{config_.stack} * config_.stacks; }
   [[nodiscard]] const unit::Output& output() const noexcept { return unit_->output(); }
   [[nodiscard]] std::string how() const { return unit_->how(); }
   [[nodiscard]] std::size_t device_bytes() const noexcept { return unit::device_bytes_of(*unit_); }
-  /// The windows of accumulations that are open, of all images since the last call; see unit::Unit::conclude().
+  /// Ends the open accumulation windows and returns them, over all images since the last call; see
+  /// unit::Unit::conclude().
   [[nodiscard]] Accumulated conclude() noexcept { return unit::concluded(*unit_); }
-  /// Returns why the step of StackImage::failed_in could not do its work.
+  /// Returns why the step of StackImage::failed_in failed.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const { return unit_->failure(failed_in); }
   [[nodiscard]] Doorbell& bell() noexcept { return bell_; }
 

@@ -7,15 +7,15 @@
 
 namespace rashpa::publish {
 
-/// A TCP socket that listens. It belongs to the process that receives images, which never accepts anybody: the child
-/// that publishes does. So the port stays taken while one child dies and the next one begins; a client that connects
-/// then waits. Immutable; any thread.
+/// A listening TCP socket of the process that receives images. That process never accepts connections; the publishing
+/// child does. So the port stays in use while one child dies and the next one starts, and clients that connect
+/// meanwhile wait. Immutable; any thread.
 class Listener {
  public:
-  /// `endpoint`: tcp://ADDRESS:PORT, an IPv4 address or an IPv6 one in brackets; port 0 for any free one. `what`:
-  /// begins messages. Throws ConfigError when it is none, or cannot be had.
+  /// Listens at `endpoint`: tcp://ADDRESS:PORT, with an IPv4 address or an IPv6 one in brackets; port 0 means any free
+  /// one. `what` is the prefix of messages. Throws ConfigError when the endpoint is invalid or not available.
   Listener(const std::string& endpoint, std::string_view what);
-  /// The endpoint for others, with its actual port.
+  /// Returns the endpoint for clients, with its actual port.
   [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
   [[nodiscard]] int file() const noexcept { return file_.get(); }
 
@@ -24,13 +24,13 @@ class Listener {
   std::string endpoint_;
 };
 
-/// Parts of tcp://ADDRESS:PORT.
+/// The parts of tcp://ADDRESS:PORT.
 struct Endpoint {
   std::string address{};  ///< without brackets
   unsigned port = 0;
   bool v6 = false;
 };
-/// Throws ConfigError.
+/// Splits an endpoint. Throws ConfigError.
 [[nodiscard]] Endpoint endpoint_of(const std::string& text, std::string_view what);
 [[nodiscard]] std::string text_of(const Endpoint& endpoint);
 

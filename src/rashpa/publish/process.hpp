@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Publishing in a process of its own. Strangers connect to the program rashpa-publisher, a child of the process that
-/// receives images. The memory that they take, and their worst messages, end that child and nothing else.
-///
-/// Threads: a Process has one thread, which starts its child, hears it, waits for it when it has ended, and starts the
-/// next one. Ownership: the listening sockets, the shared words and the source of messages belong to the parent, and
-/// outlive each child; a child has copies of their descriptors. Errors: the first child's are thrown by the
-/// constructor; a later end of a child is counted and logged, and never delays the publishing thread.
+/// Publishing in a process of its own. Clients connect to the program rashpa-publisher, a child of the process that
+/// receives images. So the memory that clients use, and malicious messages, can end only the child.
+/// Threads: a Process has one thread, which starts its child, reads its messages, waits for its end, and starts the
+/// next one. Ownership: the listening sockets, the shared words and the source of messages belong to the parent and
+/// outlive each child, which has copies of their descriptors. Errors: the constructor throws those of the first child.
+/// A later end of a child is counted and logged, and never delays the publishing thread.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -22,54 +21,55 @@
 
 namespace rashpa::publish {
 
-/// The orders to a child.
+/// The settings of a child.
 struct Orders {
-  std::string what{};  ///< for messages: "feedback", "sink stream2"
+  std::string what{};  ///< prefix of messages: "feedback", "sink stream2"
   std::int64_t run = -1;
   std::string buffer{};
-  std::string task{};                    ///< the program's task; see src/rashpa/publisher/main.cpp
-  std::vector<std::string> arguments{};  ///< of the task
-  std::vector<int> files{};              ///< that the child finds as kFirstFile and so on; the parent keeps them open
-  std::uint64_t memory_bytes = 0;        ///< of address space, which the child never has more of
-  std::function<void()> on_gone{};       ///< called between two children, by the thread of the Process
+  std::string task{};                    ///< task of the program; see src/rashpa/publisher/main.cpp
+  std::vector<std::string> arguments{};  ///< arguments of the task
+  std::vector<int> files{};        ///< descriptors that the child gets from kFirstFile on; the parent keeps them open
+  std::uint64_t memory_bytes = 0;  ///< limit of the child's address space
+  /// called after the end of a child and before the next one, by the thread of the Process
+  std::function<void()> on_gone{};
 };
 
-/// Descriptors of a child: the first is a socket to its parent, whose end is that of the child.
+/// The descriptor by which a child talks to its parent. It is a socket; when the parent's end closes, the child ends.
 inline constexpr int kControl = 3;
 inline constexpr int kFirstFile = 4;
-/// The words of a child that is ready for strangers, and the beginning of its last words.
+/// The message of a child that is ready for clients; below it, the prefix of its last message.
 inline constexpr std::string_view kReady = "ready";
 inline constexpr std::string_view kFailed = "failed ";
 
-/// A child that publishes, and those that follow it when it dies.
+/// A publishing child, and its successors when it dies.
 class Process {
  public:
-  /// Returns when the child is ready. Throws ResourceError with the child's message when it cannot do its work (no
-  /// libzmq), or when there is no such program.
+  /// Starts the first child and waits until it is ready. Throws ResourceError with the child's message when it cannot
+  /// work (no libzmq), or when there is no such program.
   explicit Process(Orders orders);
-  /// Ends the child, at once.
+  /// Ends the child at once.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Makes the child read its new input, as soon as it can; never waits. Any thread.
+  /// Tells the child that there is new input; never waits. Any thread.
   void nudge() noexcept;
-  /// Waits until the child has ended, as its input has ordered, and kills it after `patience`. No child comes after it.
-  /// True: it has ended by itself, with all done.
+  /// Waits until the child has ended, as its input has ordered, and kills it after `patience`. No child follows.
+  /// Returns true when it ended by itself, with all work done.
   bool end(std::chrono::milliseconds patience) noexcept;
 
-  /// Children that came after one that died. Any thread.
+  /// Returns the number of children started after one died. Any thread.
   [[nodiscard]] std::uint64_t restarts() const;
-  /// The living child; 0: none is there at this moment. For tests.
+  /// Returns the process id of the child; 0: there is none at present. For tests.
   [[nodiscard]] int pid() const;
 
  private:
   enum class State : std::uint8_t { starting, running, failed, ended };
   void watch();
-  /// One child from start to end; returns its wait status.
+  /// Runs one child from start to end; returns its wait status.
   int live();
   void hear(int control);
-  /// `words` makes the text; without memory for it nothing is remembered, and the child ends all the same.
+  /// Stores the text that `words` makes. Without memory for it nothing is stored, and the child ends all the same.
   template <typename Words>
   void remember(Words words) noexcept;
   bool goes_on(int status);
@@ -89,7 +89,7 @@ class Process {
   std::thread thread_;  // last: it uses all of the above
 };
 
-/// The program, beside the library that this code is in.
+/// Returns the path of the program, which lies beside the library with this code.
 [[nodiscard]] std::string program_path();
 
 }  // namespace rashpa::publish

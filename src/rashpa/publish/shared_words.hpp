@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Memory that a process and the child that publishes for it have in common. It holds numbers and bytes, no pointers:
-/// the parent trusts a child's counts alone.
+/// The memory that a process shares with its publishing child. It has numbers and bytes but no pointers, and the parent
+/// trusts only a child's counts.
 #include <cstddef>
 #include <new>
 #include <string_view>
@@ -11,13 +11,12 @@
 
 namespace rashpa::publish {
 
-/// `bytes` of zeros in a file without a name, whose size nobody can change. One that is handed to a child by its
-/// descriptor.
+/// A file of `bytes` zeros without a name and with a fixed size, passed to a child by its descriptor.
 class SharedMemory {
  public:
-  /// Makes the memory of the parent. Throws ResourceError.
+  /// Creates the memory in the parent. Throws ResourceError.
   SharedMemory(std::size_t bytes, std::string_view what);
-  /// Opens in a child the memory that it was given. Throws ResourceError, also when it is smaller.
+  /// Opens the memory in a child. Throws ResourceError, also when it is smaller.
   SharedMemory(int file, std::size_t bytes);
   [[nodiscard]] int file() const noexcept { return file_.get(); }
   [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(mapping_.data()); }
@@ -28,19 +27,19 @@ class SharedMemory {
   memory::FileMapping mapping_;
 };
 
-/// Words of type T at the beginning of such memory: atomics, whose zeros are their first values.
+/// Words of type T at the begin of such memory: atomics that start as zeros.
 template <typename Words>
 class SharedWords {
  public:
   explicit SharedWords(std::string_view what, std::size_t behind = 0) : memory_(sizeof(Words) + behind, what) {
     new (memory_.data()) Words();
   }
-  /// Opens the words of a child.
+  /// Opens the words in a child.
   explicit SharedWords(int file, std::size_t behind = 0) : memory_(file, sizeof(Words) + behind) {}
   [[nodiscard]] int file() const noexcept { return memory_.file(); }
   Words* operator->() const noexcept { return words(); }
   Words& operator*() const noexcept { return *words(); }
-  /// The bytes behind them.
+  /// Returns the bytes behind the words.
   [[nodiscard]] std::byte* behind() const noexcept { return memory_.data() + sizeof(Words); }
 
  private:

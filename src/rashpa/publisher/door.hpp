@@ -8,20 +8,20 @@
 
 namespace rashpa::publisher {
 
-/// Lets consumers in one by one (ZeroMQ's authentication, RFC 27): an admitted consumer can be sent messages, and
-/// before there is nothing of his that could take one. Made before the outlets of the same context, whose domains are
+/// Admits consumers one by one (ZeroMQ's authentication, RFC 27). Only an admitted consumer can be sent messages;
+/// before, no queue exists that could take one for it. Made before the outlets of the same context, whose domains are
 /// their numbers; one thread.
 class Door {
  public:
-  /// Throws ResourceError.
+  /// Opens the authentication socket. Throws ResourceError.
   Door(const ZeromqLibrary& zeromq, void* context);
   ~Door();
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  /// Lets newcomers in.
+  /// Admits new consumers.
   void look(std::span<const std::unique_ptr<Outlet>> outlets);
-  /// Has something to read when somebody comes.
+  /// Returns the socket to poll, which is readable when a consumer connects.
   [[nodiscard]] void* socket() const noexcept { return socket_; }
 
  private:

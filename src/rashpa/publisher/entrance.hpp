@@ -9,37 +9,37 @@
 
 namespace rashpa::publisher {
 
-/// The limit of strangers: connections at all sockets of a process.
+/// The most connections from outside at all sockets of a process.
 inline constexpr unsigned kMostConnections = 512;
-/// The most bytes of a message from outside: consumers send subscriptions and handshakes alone.
+/// The most bytes of a message from outside, where consumers send only subscriptions and handshakes.
 inline constexpr std::int64_t kMostBytesFromOutside = 256;
-/// Messages from outside that are read before something is sent again.
+/// The most messages from outside that are read before the next message is sent.
 inline constexpr int kMostMessages = 64;
-/// The most subscriptions of all consumers together; a listener to one buffer needs one.
+/// The most subscriptions of all consumers together; a consumer of one buffer needs one.
 inline constexpr std::uint64_t kMostSubscriptions = 4096;
 
-/// Describes where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many
-/// are there as may be, nobody else is let in: the system does not hear them, and they try again. One thread.
+/// Accepts the connections of a ZeroMQ socket through a listening socket of the parent. At the limit it stops
+/// accepting; the system then ignores further clients, which retry. One thread.
 class Entrance {
  public:
-  enum class Event : std::uint8_t { came, failed, went };  ///< a handshake succeeded or failed; a connection ended
+  enum class Event : std::uint8_t { came, failed, went };  ///< a handshake succeeded or failed, or a connection ended
 
-  /// Sets the bounds of `socket` and lets connections in. `listener`: its descriptor, not taken over. `most`:
-  /// connections at a time. Throws ResourceError.
+  /// Sets the limits of `socket` and starts accepting. `listener` is its descriptor, which stays the caller's; `most`
+  /// is the connections at a time. Throws ResourceError.
   Entrance(const ZeromqLibrary& zeromq, void* context, void* socket, int listener, unsigned most);
   ~Entrance();
   Entrance(const Entrance&) = delete;
   Entrance& operator=(const Entrance&) = delete;
 
-  /// Returns the next event; none: nothing more. Also opens and shuts, while a few clients may slip through. Never
-  /// waits.
+  /// Returns the next event, or nothing. It also starts and stops accepting; a few clients more than allowed may
+  /// connect meanwhile. Never waits.
   std::optional<Event> next() noexcept;
-  /// Takes note of all that has happened.
+  /// Handles all events so far.
   void look() noexcept {
     while (next()) {
     }
   }
-  /// Has something to read when there is an event.
+  /// Returns the socket to poll, which is readable when there is an event.
   [[nodiscard]] void* monitor() const noexcept { return monitor_; }
   [[nodiscard]] unsigned connections() const noexcept { return connections_; }
 
@@ -55,11 +55,11 @@ class Entrance {
   unsigned connections_ = 0;
 };
 
-/// Counts subscriptions. One thread.
+/// Counts the subscriptions of consumers. One thread.
 class Subscriptions {
  public:
-  /// A message that a socket of subscribers has got: a byte 1 and a topic, or 0 and a topic, or anything else that
-  /// somebody sends. Throws ResourceError when there are more than kMostSubscriptions: they cannot reach their owners.
+  /// Counts a message that a socket of subscribers got: a byte 1 and a topic, or 0 and a topic, or arbitrary bytes.
+  /// Throws ResourceError above kMostSubscriptions, which no honest consumers reach.
   void count(std::span<const std::byte> message);
 
  private:

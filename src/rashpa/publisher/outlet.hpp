@@ -14,15 +14,15 @@ namespace rashpa::publisher {
 
 using publish::Pattern;
 
-/// A message of one part that any number of sockets send without copying it.
+/// A message of one part that any number of sockets can send without copying it.
 class Message {
  public:
-  /// A copy of `whole`, which all sockets share.
+  /// Copies `whole` once, for all sockets.
   Message(const ZeromqLibrary& zeromq, std::span<const std::byte> whole);
   ~Message();
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
-  /// Returns false when the socket has no room, or nobody is connected.
+  /// Sends the message. Returns false when the socket has no room, or no consumer is connected.
   [[nodiscard]] bool send(void* socket) const noexcept;
 
  private:
@@ -30,37 +30,38 @@ class Message {
   mutable ZeromqMessage message_{};
 };
 
-/// The fate of an image at an outlet.
+/// The result of sending an image at an outlet.
 struct SentTo {
-  bool somebody = false;  ///< a queue has taken it
-  bool all = false;       ///< nobody lacked it
+  bool somebody = false;  ///< true: at least one queue has taken it
+  bool all = false;       ///< true: all consumers got it
 };
 
-/// One socket that consumers connect to, with a queue of its own; nothing here waits for them. One thread.
+/// One socket to which consumers connect, with a queue for each; it never waits for them. One thread.
 class Outlet {
  public:
-  /// `listener`: a socket that listens, not taken over. `room`: messages that wait for a consumer. `number`: by which a
-  /// Door of the context knows it. `most`: connections at a time. Throws ResourceError.
+  /// Opens the outlet. `listener` is a listening socket, which stays the caller's. `room` is the most messages that
+  /// wait for a consumer, `most` the connections at a time. A Door of the context knows the outlet by `number`. Throws
+  /// ResourceError.
   Outlet(const ZeromqLibrary& zeromq, void* context, int listener, Pattern pattern, int room, std::size_t number,
          unsigned most);
   ~Outlet();
   Outlet(const Outlet&) = delete;
   Outlet& operator=(const Outlet&) = delete;
 
-  /// Sees arrivals and departures. Throws ResourceError when strangers subscribe to too much.
+  /// Handles connections that began or ended. Throws ResourceError when clients subscribe to too much.
   void look();
-  /// The door has let somebody in: waits a moment until that one is connected.
+  /// Waits a moment until the consumer that the door has admitted is connected.
   void let_in();
   /// Returns true when a consumer lacks the start of the series.
   [[nodiscard]] bool owes_start() const noexcept { return !started_; }
-  /// Returns true when somebody is connected, and there is room: a message is worth making.
+  /// Returns true when a consumer is connected and there is room, so that a message is worth making.
   [[nodiscard]] bool ready() const noexcept;
   [[nodiscard]] bool is_connected() const noexcept;
   [[nodiscard]] unsigned connected() const noexcept;
-  /// Sockets that have something to read when look() has something to see.
+  /// Returns the sockets to poll; when one is readable, call look().
   [[nodiscard]] std::array<void*, 2> watched() const noexcept { return {entrance_->monitor(), subscriptions_socket()}; }
 
-  /// Sends the start to all connected consumers. Returns true when it was sent.
+  /// Sends the start to all connected consumers; returns true when it was sent.
   bool send_start(const Message& message) noexcept;
   SentTo send_image(const Message& message) noexcept;
   bool send_end(const Message& message) noexcept { return message.send(socket_); }

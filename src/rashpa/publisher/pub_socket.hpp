@@ -10,20 +10,21 @@
 
 namespace rashpa::publisher {
 
-/// A socket that publishes: a subscriber gets the messages from then on, and the socket waits for none. One thread.
+/// A publishing socket: subscribers get all messages from their subscription on, and the socket waits for none. One
+/// thread.
 class PubSocket {
  public:
-  /// `listener`: a socket that listens, not taken over. `room`: messages that wait for a slow subscriber. Throws
-  /// ResourceError.
+  /// Opens the socket. `listener` is a listening socket, which stays the caller's. `room` is the most messages that
+  /// wait for a slow subscriber. Throws ResourceError.
   PubSocket(const ZeromqLibrary& zeromq, int listener, int room);
   ~PubSocket();
   PubSocket(const PubSocket&) = delete;
   PubSocket& operator=(const PubSocket&) = delete;
 
-  /// Sees newcomers and their subscriptions. Throws ResourceError when that is too much.
+  /// Handles new subscribers and their subscriptions. Throws ResourceError when there are too many.
   void look();
-  /// One message of several parts; it is not waited for. False: a subscriber has no room, and from this message on gets
-  /// none until it has read half of those that wait for it; all others get theirs.
+  /// Sends one message of several parts without waiting. Returns false when a subscriber has no room. That subscriber
+  /// gets no messages until it has read half of its queue; all others get theirs.
   bool send(std::span<const std::span<const std::byte>> parts) noexcept;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The program rashpa-publisher: its input from the process that started it (src/rashpa/publish/process.hpp), and its
-/// two tasks. It has one thread, besides those of libzmq, and ends with its parent.
+/// two tasks. It has one thread besides those of libzmq, and ends with its parent.
 #include <string>
 #include <vector>
 
@@ -10,14 +10,13 @@ namespace rashpa::publisher {
 struct Task {
   std::vector<std::string> arguments{};
   std::vector<int> files{};
-  /// Signals that consumers may connect.
+  /// Reports to the parent that consumers may connect.
   void say_ready() const;
 };
 
-/// Sends what comes into a ring to subscribers, until the run is over (publish/feedback_words.hpp). Throws Error.
+/// Sends the entries of a ring to subscribers, until the run is over (publish/feedback_words.hpp). Throws Error.
 void publish_feedback(const Task& task);
-/// Sends what a sink offers to its outlets, until it says that nothing more comes (publish/stream_words.hpp). Throws
-/// Error.
+/// Sends a sink's messages to its outlets, until the sink ends the stream (publish/stream_words.hpp). Throws Error.
 void publish_stream(const Task& task);
 
 }  // namespace rashpa::publisher

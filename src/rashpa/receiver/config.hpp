@@ -24,7 +24,7 @@
 
 namespace rashpa::receiver {
 
-/// One DTP as the receiver knows it: where its region lies in the buffer's image, pixels.
+/// One DTP in the form that the receiver needs: the place of its region in the buffer's image, in pixels.
 struct DtpConfig {
   std::uint32_t id = 0;
   std::uint32_t module = 0;
@@ -36,20 +36,20 @@ struct DtpConfig {
 
 using sink::Output;
 
-/// Makes a sink; called once in the receiver's constructor, so that a file that cannot be written is known before the
+/// Makes a sink. The receiver's constructor calls it once, so that a file that cannot be written is known before the
 /// run.
 using SinkFactory = std::function<std::unique_ptr<sink::Sink>(const Output&)>;
 
-/// The fate of a stack for a sink that is behind.
+/// The treatment of stacks for a sink that is behind.
 enum class OnFull : std::uint8_t {
-  wait,  ///< it waits in its slots: in the end the source waits, or finds no free slot
-  drop,  ///< the sink has copies in memory of its own; it does not get images without room there
+  wait,  ///< the stack waits in its slots, so that in the end the source waits or finds no free slot
+  drop,  ///< the sink gets copies in its own memory, and misses images without room there
 };
 
-/// One sink of a buffer, and how it is fed.
+/// One sink of a buffer, and how it gets stacks.
 struct SinkConfig {
   SinkConfig() = default;
-  /// A sink of the factory, under its name there.
+  /// Describes a sink of the factory, under its name there.
   explicit SinkConfig(const sink::Options& options, OnFull full = OnFull::wait, std::uint32_t stacks = 4)
       : make([options](const Output& output) { return sink::make_sink(options, output); }),
         name(sink::name_of(options)),
@@ -63,45 +63,45 @@ struct SinkConfig {
       : make(std::move(maker)) {}  // NOLINT(google-explicit-constructor): a sink that is waited for
 
   SinkFactory make;
-  std::string name = "sink";  ///< in status, messages and reports; made unique in its buffer
+  std::string name = "sink";  ///< name in status, messages and reports; made unique in its buffer
   sink::ChunkPart chunks = sink::ChunkPart::none;
-  bool reads_pixels = true;  ///< chunks in place of pixels are not enough for it
+  bool reads_pixels = true;  ///< the sink needs pixels; chunks do not suffice
   OnFull on_full = OnFull::wait;
-  std::uint32_t queue = 4;  ///< drop: stacks that the sink's own memory holds, at least 1
-  /// The longest time that a sink which may drop has at the end of the run: this long for one put(), ten times as long
-  /// for settle() and close(). After it the sink is left behind, and images that it had not stored are lost.
+  std::uint32_t queue = 4;  ///< for drop: stacks that the sink's own memory holds, at least 1
+  /// The longest time for a sink that may drop, at the end of the run: this time for one put(), ten times as long for
+  /// settle() and close(). After that the sink is abandoned, and images that it has not stored are lost.
   std::int64_t patience_ns = 30'000'000'000;
 };
 
-/// One RASHPA buffer with all its parts. Members that keys of [[buffer]] set are declared below.
+/// One RASHPA buffer with all its parts. The parameters of [[buffer]] keys are declared below.
 struct BufferConfig {
   std::string name;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
-  std::vector<SpecialValue> special{};     ///< of the detector's pixels
-  std::optional<kernel::Masked> masked{};  ///< see unit::Layout
+  std::vector<SpecialValue> special{};     ///< special values of the detector's pixels
+  std::optional<kernel::Masked> masked{};  ///< as unit::Layout
   std::uint32_t slots = 40;
   std::uint32_t stack = 10;
   Slice slice{};
   std::uint64_t images =
-      0;  ///< number of images that are due, or the most that may come; of the whole slice, where they are dealt
+      0;  ///< images that are due, or the most that may come; for dealt images, those of the whole slice
   End end = End::known;
-  bool dealt = false;  ///< it is one of several among which images are dealt: their records name their frames
+  bool dealt = false;  ///< one of several buffers among which images are dealt: records name their frames
   std::uint32_t deadline_ms = 1000;
-  std::uint32_t quiet_ms = 0;  ///< scheduler::Lane; 0: for ever
+  std::uint32_t quiet_ms = 0;  ///< as in scheduler::Lane; 0: unlimited
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;
   std::vector<SinkConfig> sinks;                ///< at least one
-  std::optional<feedback::Options> feedback{};  ///< none: nothing is published
-  unit::Choice unit{};                          ///< the receiver places its threads
-  /// The index of each image that comes is below it.
+  std::optional<feedback::Options> feedback{};  ///< none: decisions are not published
+  unit::Choice unit{};                          ///< the receiver sets its threads
+  /// Returns the exclusive upper bound of image indices.
   [[nodiscard]] std::uint64_t most() const noexcept { return most_images(images, dealt); }
 };
 
-/// Keys of [[buffer]] that the receiver carries out, each declared once. The model of the run file, telegrams, their
-/// schema, the reference page and the reading of values follow from the declaration (tools/make_kernels.py). Keys that
-/// a plan works out (region, device, card …) are not among them.
+/// Returns the keys of [[buffer]] that the receiver carries out, each declared once. The declaration provides the run
+/// file's model, telegrams, their schema, the reference page and the reading of values (tools/make_kernels.py). Keys
+/// that a plan computes (region, device, card …) are not among them.
 inline const Parameters<BufferConfig>& buffer_parameters() {
   using Buffer = BufferConfig;
   static const auto declared =
@@ -153,16 +153,17 @@ struct Config {
   std::vector<BufferConfig> buffers;
   memory::MemoryKind memory = memory::MemoryKind::huge;
   unit::ImagesIn images_in =
-      unit::ImagesIn::host;          ///< of all buffers; device: that of their units (device_buffers.hpp)
-  link::LinkOptions link{};          ///< of this side
-  std::string source_link = "roce";  ///< of the other side: roce, verbs or pcie
+      unit::ImagesIn::host;  ///< place of the images of all buffers; device: that of their units (device_buffers.hpp)
+  link::LinkOptions link{};  ///< options of this side
+  std::string source_link = "roce";  ///< kind of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";
-  std::uint16_t port = 4791;  ///< 0: any free one
+  std::uint16_t port = 4791;  ///< 0: any free port
   std::uint32_t link_threads = 1;
   link::Flow flow = link::Flow::credits;
   std::uint32_t run = 0;
   scheduler::Poll poll = scheduler::Poll::event;
-  int first_processor = -1;  ///< link threads, then scheduler, then units; −1: nothing is pinned
+  /// first processor for link threads, then scheduler, then units; −1: threads are not pinned
+  int first_processor = -1;
 };
 
 }  // namespace rashpa::receiver

@@ -25,55 +25,54 @@
 
 namespace rashpa::receiver {
 
-/// Images that were vetoed for one reason.
+/// The number of images that were vetoed for one reason.
 struct ReasonCount {
   std::string name;
   std::uint64_t images = 0;
 };
 
-/// The last thread of a buffer: takes decided stacks from the unit, keeps the books of decisions, and hands each stack
-/// to the lines of all sinks. Slots go back when the last line that holds them is through. Before any sink, it
-/// publishes decisions to programs that steer the experiment. Status calls from any thread.
-///
-/// An image is errored in these books when a sink lost it, whatever others made of it, or when every sink dropped it.
-/// One that a sink dropped and another has is accepted. Each line keeps the books of its own sink besides.
+/// The last thread of a buffer: takes decided stacks from the unit, keeps the books of decisions, and passes each stack
+/// to the lines of all sinks. Slots are released when the last line that holds them has finished. Before any sink, it
+/// publishes decisions to programs that steer the experiment. Any thread may make status calls.
+/// In these books an image is errored when a sink lost it, whatever the others did, or when all sinks dropped it. An
+/// image that one sink dropped and another has is accepted. Each line also keeps the books of its own sink.
 class Distributor final : private LineOwner {
  public:
-  /// Makes the sinks (throws what they throw; ConfigError when there is none). All references outlive this object.
-  /// `wake` is rung after slots were given back. `mask` is looked for in the first images; null: there is none.
-  /// `comparing`: threads that look whether slots still hold what was compared.
+  /// Makes the sinks. Throws what they throw, and ConfigError when there is none. All references outlive this object.
+  /// `wake` is rung after slots were released. `mask` is derived from the first images; null: there is none.
+  /// `comparing` is the number of threads that compare slots again.
   Distributor(const BufferConfig& config, const Output& output, scheduler::Lane& lane, unit::Unit& unit, Doorbell& bell,
               Doorbell& wake, std::shared_ptr<sink::SpecialMask> mask, unsigned comparing);
   ~Distributor();
   Distributor(const Distributor&) = delete;
   Distributor& operator=(const Distributor&) = delete;
 
-  /// The run begins: the sinks take their places. Throws what they throw.
+  /// Begins the run: the sinks create their output. Throws what they throw.
   void begin();
-  /// Throws where the system has no thread left; nothing runs then.
+  /// Starts the threads. Throws when the system has no thread left; none runs then.
   void start(int processor);
-  /// Returns when the lane is closed and every sink has completed its output, or was left behind.
+  /// Waits until the lane is closed and each sink has completed its output or was abandoned.
   void join() noexcept;
-  /// Returns true when every sink has finished, or was left behind.
+  /// Returns true when each sink has finished or was abandoned.
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Books books() const noexcept;
   [[nodiscard]] std::vector<ReasonCount> vetoes() const;
   [[nodiscard]] std::array<std::uint64_t, kErrorReasons> errors() const noexcept;  ///< by ErrorReason
   [[nodiscard]] std::optional<FirstErrored> first_errored() const;
-  /// Images of stacks that are with the unit, or with slots held for a sink.
+  /// Returns the images of stacks in the unit, or with slots held for a sink.
   [[nodiscard]] std::uint64_t to_write() const noexcept;
   [[nodiscard]] Decision decision(std::uint64_t image) const noexcept;
   [[nodiscard]] const Histogram& decision_latency() const noexcept { return decided_ns_; }
-  /// The time from the decision until the slots went back.
+  /// Returns the time from the decision until the slots were released.
   [[nodiscard]] const Histogram& written_latency() const noexcept { return written_ns_; }
   [[nodiscard]] std::int64_t last_decided_ns() const noexcept {
     return last_decided_ns_.load(std::memory_order_relaxed);
   }
-  /// The first error of a sink.
+  /// Returns the first error of a sink.
   [[nodiscard]] std::string error() const;
   [[nodiscard]] const SinkLines& sinks() const noexcept { return lines_; }
-  /// Returns the publisher; null when nothing is published.
+  /// Returns the publisher; null when decisions are not published.
   [[nodiscard]] const feedback::Publisher* feedback() const noexcept { return feedback_.get(); }
   [[nodiscard]] const Output& output() const noexcept { return output_; }
   [[nodiscard]] std::shared_ptr<const Preview> preview() const { return previews_.latest(); }

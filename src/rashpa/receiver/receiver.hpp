@@ -29,7 +29,7 @@ struct DtpStatus {
   scheduler::LaneDtpStats counts{};
 };
 
-/// The number of images of a DTP that were due: all of lower index.
+/// The number of images of a DTP that were due: all with lower indices.
 struct DtpEnd {
   std::uint32_t id = 0;
   std::uint64_t images = 0;
@@ -37,23 +37,23 @@ struct DtpEnd {
 
 struct BufferStatus {
   std::string name;
-  Books books;  ///< expected: so far, while the end is not known
+  Books books;  ///< `expected` counts the images so far, while the end is unknown
   bool end_known = true;
-  std::vector<ReasonCount> vetoes;                    ///< every reason that the pipeline knows, also those that count 0
+  std::vector<ReasonCount> vetoes;                    ///< all reasons of the pipeline, also those with count 0
   std::array<std::uint64_t, kErrorReasons> errors{};  ///< by ErrorReason
   std::optional<FirstErrored> first_errored{};
-  std::uint64_t to_write = 0;  ///< images whose slots a sink holds, or the unit
+  std::uint64_t to_write = 0;  ///< images whose slots a sink or the unit holds
   std::vector<DtpStatus> dtps;
-  const Histogram* ready = nullptr;     ///< last packet → stack ready
-  const Histogram* decision = nullptr;  ///< stack ready → decided
-  const Histogram* written = nullptr;   ///< decided → slots given back
+  const Histogram* ready = nullptr;     ///< latency from the last packet to the ready stack
+  const Histogram* decision = nullptr;  ///< latency from the ready stack to the decision
+  const Histogram* written = nullptr;   ///< latency from the decision to released slots
   std::vector<SinkStatus> sinks;
-  std::string sink_error;           ///< the first one of any sink
-  std::string unit;                 ///< how it works, in words
-  std::string unit_error;           ///< the error that made it fail for good
-  std::string busy;                 ///< the step that has been at work for long, in words; empty: none has
-  std::uint64_t bytes_written = 0;  ///< over all sinks: of written images, before compression
-  std::uint64_t bytes_stored = 0;   ///< … and those that went to storage
+  std::string sink_error;           ///< first error of any sink
+  std::string unit;                 ///< description of the unit
+  std::string unit_error;           ///< error by which the unit failed for good
+  std::string busy;                 ///< description of a step that has run for too long; empty: none
+  std::uint64_t bytes_written = 0;  ///< bytes of written images over all sinks, before compression
+  std::uint64_t bytes_stored = 0;   ///< bytes that all sinks stored
   std::optional<feedback::PublisherStatus> feedback{};
 };
 
@@ -61,49 +61,49 @@ struct Status {
   State state = State::configured;
   std::vector<BufferStatus> buffers;
   link::Counts link{};
-  std::string memory;            ///< the pages that the machine gave
-  std::string registration;      ///< how it was made usable by an RNIC, in words; empty where that is not needed
-  double elapsed_s = 0;          ///< first packet → last decision
-  std::string first_incomplete;  ///< in words; empty when every decided image is complete
+  std::string memory;            ///< kind of pages that the machine gave
+  std::string registration;      ///< description of the registration for an RNIC; empty where that is not needed
+  double elapsed_s = 0;          ///< from the first packet to the last decision
+  std::string first_incomplete;  ///< text about the first incomplete image; empty when all decided images are complete
 };
 
-/// Owns RASHPA buffers, link, scheduler, units and sinks (ROMULU). Set-up calls from one thread, in the order
-/// construct, arm, start, finish or stop; status calls from any thread.
+/// The owner of RASHPA buffers, link, scheduler, units and sinks (ROMULU). One thread makes set-up calls in the order
+/// construct, arm, start, finish or stop; any thread may make status calls.
 class Receiver {
  public:
-  /// Takes memory, sockets and output files; throws ConfigError, ResourceError or FileError, nothing starts then.
+  /// Takes memory, sockets and output files. Throws ConfigError, ResourceError or FileError, and then starts nothing.
   explicit Receiver(Config config);
   ~Receiver();
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
-  /// One per DTP: buffers in order, DTPs in order.
+  /// Returns the endpoint of each DTP, in order of buffers and their DTPs.
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
-  /// Returns the descriptions that sources give of themselves so far; empty where they give none. Any thread.
+  /// Returns the descriptions that sources have sent so far; empty where they send none. Any thread.
   [[nodiscard]] std::vector<std::string> descriptions() const;
-  /// The placements for sources: offsets as the link's device counts them.
+  /// Returns the placements for sources, with offsets as the link's device counts them.
   [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }
-  /// The sources of the DTPs, in the same order. Throws ConfigError when the number differs.
+  /// Connects the sources of the DTPs, in the same order. Throws ConfigError when their number differs.
   void arm(const std::vector<link::Endpoint>& sources);
   void start();
-  /// Stops the deadlines of images while `held`, since the sources get the order to pause one after the other. finish()
-  /// ends it at the latest. Any thread.
+  /// Stops the deadlines of images while `held`, because sources pause one after another. finish() ends it at the
+  /// latest. Any thread.
   void hold_deadlines(bool held) noexcept;
-  /// Gives step `step` of a buffer's pipeline the limits among `values`, which has all of its parameters. Returns the
-  /// index of the first image that is decided by them; all before it are decided by those that were. Throws
-  /// ConfigError, or StateError when no image is left or the unit cannot. Any thread.
+  /// Sets new limits for step `step` of a buffer's pipeline; `values` has all its parameters. Returns the index of the
+  /// first image that they decide; the old limits decide all images before. Throws ConfigError, or StateError when no
+  /// image is left or the unit cannot change limits. Any thread.
   std::uint64_t adjust(std::size_t buffer, std::size_t step, const NamedValues& values);
-  /// Expects nothing more: open images are closed when their deadline has passed. `ends`: for DTPs of buffers that
-  /// learn their ends, the last images of their sources; the largest of a buffer's DTPs is its end. A buffer without
-  /// one ends with its last arrived image. The first call counts. Throws ConfigError for a DTP that it has not.
+  /// Ends the run when the sources have ended: open images are closed after their deadline. For DTPs of buffers with an
+  /// open end, `ends` has the number of images of their sources; the largest of a buffer's DTPs is its end. A buffer
+  /// without one ends with its last arrived image. The first call counts. Throws ConfigError for an unknown DTP.
   void finish(const std::vector<DtpEnd>& ends = {});
-  /// Ends everything at once: open images are missing, and arrived ones are decided and written. Bounded by the sinks.
-  /// Any thread; a second call waits for the first.
+  /// Ends everything at once: open images are missing, and arrived ones are decided and written. The sinks bound its
+  /// duration. Any thread; a second call waits for the first.
   void stop() noexcept;
-  /// Returns true when every expected image is decided and written within `timeout_s`.
+  /// Waits up to `timeout_s` seconds; returns true when each expected image is decided and written.
   [[nodiscard]] bool wait(double timeout_s) const;
-  /// Logs what the link has refused since the last time; for a thread that waits for the run, several times
-  /// a second. `last`: nothing more will come. Any thread; it allocates.
+  /// Logs new refusals of the link. The thread that waits for the run calls it several times a second. `last` means
+  /// that nothing more will come. Any thread; it allocates.
   void observe(bool last = false);
 
   [[nodiscard]] Status status() const;
@@ -112,15 +112,15 @@ class Receiver {
   [[nodiscard]] std::shared_ptr<const Preview> preview(std::size_t buffer) const;
   [[nodiscard]] std::shared_ptr<const Preview> first(std::size_t buffer, FirstOf what) const;
   [[nodiscard]] const Output& output(std::size_t buffer) const;
-  /// The last thread of a buffer, for its sinks.
+  /// Returns the distributor of a buffer, for its sinks.
   [[nodiscard]] const Distributor& distributor(std::size_t buffer) const;
 
  private:
   struct Buffer;  // with its lane, unit and distributor
-  /// Logs each step that does not come to its end, once. The caller holds `watching_`.
+  /// Logs, once, each step that does not end. The caller holds `watching_`.
   void observe_steps(std::size_t buffer);
   void make_link();
-  /// The origin of rings' offsets.
+  /// Returns the memory in which ring offsets count.
   [[nodiscard]] std::byte* images_at() const noexcept { return images_ ? images_->block().data : memory_.data(); }
   void say_set_up() const;
   [[nodiscard]] std::string registration() const;

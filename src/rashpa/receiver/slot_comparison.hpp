@@ -10,14 +10,14 @@
 
 namespace rashpa::receiver {
 
-/// Looks whether slots that a unit has read still hold what the link has compared (docs/explanations/links.md), with as
-/// many threads as the link had for that, the caller's included. All memory is taken at construction.
+/// Checks whether slots that a unit has read still have the bytes that the link compared (docs/explanations/links.md).
+/// It uses as many threads as the link did for that, the caller's included. The constructor takes all memory.
 class SlotComparison final {
  public:
-  /// Compares stacks of `stack` images, each of `dtps` parts; with `threads` 1 the caller works alone.
+  /// Prepares for stacks of `stack` images with `dtps` parts each. With `threads` 1 only the caller works.
   SlotComparison(std::uint32_t stack, std::size_t dtps, unsigned threads);
-  /// Returns 1 for each image of the stack whose pixels have changed. Valid until the next call. Images that no unit
-  /// has read are left to the sinks that read them.
+  /// Returns 1 for each image of the stack whose pixels have changed; valid until the next call. Images that the unit
+  /// has not read are left to the sinks that read them.
   [[nodiscard]] std::span<const std::uint8_t> changed(const Stack& stack) noexcept;
 
  private:

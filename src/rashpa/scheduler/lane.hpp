@@ -18,60 +18,60 @@
 
 namespace rashpa::scheduler {
 
-/// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order
-/// (docs/explanations/threads.md): when all of them are there, or given up. All calls from the scheduler's thread
-/// unless they say otherwise.
-///
-/// Images are due as far as a lane knows: those up to the latest that any of its DTPs has sent. Each has a deadline of
-/// its own, from when it became due; then it is given up. A stack waits until all of its images are due, however slow
-/// the detector is, or for whatever its sources are paused; until finish() says that nothing more is sent. But sources
-/// that wait for slots may have sent a stack's rest, and all of it was lost: a lane that knows its end gives a stack up
-/// that has begun when nothing has come for `quiet_ns`. For as long no deadline passes when all sources have fallen
-/// silent that had slots to send into: their process stands still.
-///
-/// Puts together what knows nothing of one another: a StackRing, Deadlines, a LossReport and LostPixels.
+/// Consolidates the arrivals of one buffer's DTPs into stacks and submits each stack to the unit, in order, when all
+/// its images have arrived or were given up (docs/explanations/threads.md). The scheduler's thread makes all calls
+/// unless stated otherwise.
+/// Images are due up to the latest that any DTP has sent. Each has a deadline of its own, counted from when it became
+/// due; after it the image is given up. A stack waits until all its images are due, however slow or paused the sources
+/// are, until finish() ends the run. One exception: sources that wait for slots may have sent the rest of a stack, all
+/// of which was lost. So a lane with a known end gives up a begun stack when nothing came for `quiet_ns`. For the same
+/// time no deadline passes when all sources with free slots are silent, because their process is stopped.
+/// It connects a StackRing, Deadlines, a LossReport and LostPixels, which do not know one another.
 class Lane final : public SlotGuard {
  public:
-  /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
+  /// Takes all memory. `unit` and `link` outlive this object. Throws ConfigError when slots and stack do not fit.
   Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link);
 
-  /// Returns false while the image's stack is still owned by unit or sink: keep the arrival and come again.
+  /// Returns false while the unit or a sink still owns the image's stack; keep the arrival and try again.
   [[nodiscard]] bool can_take(const link::Arrival& arrival) const noexcept;
-  /// `dtp`: position in this lane's list.
+  /// Takes an arrival. `dtp` is the position in this lane's list.
   void take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now) noexcept;
-  /// Submits the next stack if it is ready, closes it if its deadline has passed; true when something was submitted.
+  /// Submits the next stack if it is ready, or closes it if its deadline has passed; returns true when a stack was
+  /// submitted.
   bool advance(std::int64_t now) noexcept;
-  /// Stops time for images that are due while `held`: their sources get the order to pause, one after the other, and
-  /// the first ones have nothing left to send. It ends with finish() at the latest.
+  /// Stops the deadlines of due images while `held`, because sources pause one after another and the first ones have
+  /// nothing left to send. finish() ends it at the latest.
   void hold_deadlines(bool held, std::int64_t now) noexcept;
-  /// Tells that nothing more will be sent: when nothing has come for the deadline, from now or from the last arrival
-  /// on, all that is open is closed at once. `end`: images < `end` are due, and no others but those that have come all
-  /// the same, or were decided already; never more than were known to be due. Empty: all that were known, or where that
-  /// is not known those that have come, and those before them.
+  /// Ends the run: nothing more will be sent. When nothing has come for the deadline, counted from now or from the last
+  /// arrival, all open images are closed at once. `end`: images < `end` are due, and later ones only if they have
+  /// arrived or were decided; never more than were known to be due. Empty: all known images are due, or, if their
+  /// number is unknown, those that have arrived and all before them.
   void finish(std::int64_t now, std::optional<std::uint64_t> end = std::nullopt) noexcept;
-  /// The link has stopped: open images become missing. Submits the stack in hand if any of it has arrived.
+  /// Ends the lane after the link has stopped: open images become missing. Submits the present stack if any part of it
+  /// has arrived.
   void abandon(std::int64_t now) noexcept;
   [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= limit_; }
 
-  /// The thread that has the stack after the unit: images that were decided on although their slot was overwritten
-  /// meanwhile, or lines came into it that had been given up, become errored; and those that have `changed`, by image,
-  /// which has been looked for (empty: it has not). Sinks that read the slot itself ask again when they have read it
+  /// Marks images as errored whose slot was overwritten before the unit finished, or into which lines came that had
+  /// been given up. Also those with `changed`, by image, from a comparison (empty: none was made). The thread that has
+  /// the stack after the unit calls it. Sinks that read the slot itself check again after their reading
   /// (Stack::intact).
   void refuse_overwritten(Stack& stack, std::span<const std::uint8_t> changed = {}) noexcept;
-  /// Any thread: counts images that were refused, here or by a sink.
+  /// Counts images that were refused here or by a sink. Any thread.
   void count_overwritten(std::uint64_t images) noexcept { overwritten_.fetch_add(images, std::memory_order_relaxed); }
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override;
-  /// Any thread: those images so far.
+  /// Returns the number of those images. Any thread.
   [[nodiscard]] std::uint64_t overwritten() const noexcept { return overwritten_.load(std::memory_order_relaxed); }
-  /// Any thread, one at a time and in the order of stacks: no sink needs the stack any more; its slots are granted to
-  /// the sources again.
+  /// Releases a stack that no sink needs any more; its slots are granted to the sources again. Any thread, one at a
+  /// time and in the order of stacks.
   void release(const Stack& stack) noexcept;
-  /// Any thread: images that are due; so far, while the end is not known.
+  /// Returns the images that are due so far, or in total once the end is known. Any thread.
   [[nodiscard]] std::uint64_t images() const noexcept { return images_.load(std::memory_order_acquire); }
   [[nodiscard]] bool end_known() const noexcept { return end_known_.load(std::memory_order_acquire); }
-  /// Any thread: arrivals behind the end, which belong to nobody.
+  /// Returns the number of arrivals behind the end, which belong to no image. Any thread.
   [[nodiscard]] std::uint64_t behind_end() const noexcept { return behind_end_.load(std::memory_order_relaxed); }
-  /// Any thread: stacks handed to the unit so far, and whether more will come.
+  /// Returns the number of stacks submitted to the unit so far; closed() returns true when there will be no more. Any
+  /// thread.
   [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   void set_closed() noexcept { closed_.store(true, std::memory_order_release); }
@@ -79,7 +79,7 @@ class Lane final : public SlotGuard {
   [[nodiscard]] const LaneConfig& config() const noexcept { return config_; }
   [[nodiscard]] std::uint32_t lost_per_image() const noexcept {
     return ring_.lost_per_image();
-  }  ///< most runs of lost lines
+  }  ///< most runs of lost lines of an image
   [[nodiscard]] const CompletenessTable& completeness() const noexcept { return completeness_; }       ///< any thread
   [[nodiscard]] LaneDtpStats dtp_stats(std::size_t dtp) const noexcept { return losses_.stats(dtp); }  ///< any thread
   [[nodiscard]] const Histogram& ready_latency() const noexcept { return ready_; }                     ///< any thread

@@ -14,25 +14,27 @@
 
 namespace rashpa::scheduler {
 
-/// How the scheduler waits: on a core of its own, or asleep on the doorbell. Links wait in the same two ways.
+/// The way in which the scheduler waits: polling on a core of its own, or asleep on the doorbell. Links have the same
+/// choice.
 using link::Poll;
 
-/// The thread that turns arrivals into global events. Owns its thread, nothing else.
+/// The thread that turns arrivals into global events. It owns only its thread.
 class Scheduler {
  public:
-  /// `queues`: of all DTPs, by position; `bell` is rung after each push. All outlive this object.
+  /// Creates the scheduler. `queues` are those of all DTPs by position; `bell` is rung after each push. All outlive
+  /// this object.
   Scheduler(std::vector<Lane*> lanes, link::ArrivalQueues& queues, Doorbell& bell, Poll poll, int processor);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
   void start();
-  /// Any thread, one at a time; the first call counts. Nothing more will be sent. `ends`: by lane, the ends of lanes
-  /// with an open end; empty: none is known.
+  /// Ends the run: nothing more will be sent. `ends` has, by lane, the ends of lanes with an open end; empty: none is
+  /// known. Any thread, one at a time; the first call counts.
   void finish(const std::vector<std::optional<std::uint64_t>>& ends = {});
-  /// Any thread: Lane::hold_deadlines of all lanes, within the scheduler's next look.
+  /// Calls hold_deadlines() of all lanes within the scheduler's next cycle. Any thread.
   void hold_deadlines(bool held) noexcept;
-  /// Any thread but its own; the link must have stopped. Open images become missing; joins the thread.
+  /// Makes open images missing and joins the thread. The link must have stopped. Any thread except the scheduler's own.
   void stop() noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A lane with a unit that gives stacks back at once and a link that remembers its orders, for tests.
+/// A lane with a unit that returns stacks at once and a link that records its orders, for tests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace rashpa::scheduler::testing {
 
 inline constexpr std::int64_t kDeadline = 1'000'000;
 
-/// Gives stacks back at once, in order.
+/// A unit that returns stacks at once, in order.
 class EchoUnit final : public unit::Unit {
  public:
   void submit(Stack* stack) noexcept override { stacks.push_back(stack); }
@@ -34,7 +34,7 @@ class EchoUnit final : public unit::Unit {
   unit::Output output_;
 };
 
-/// Remembers what it is asked.
+/// A link that records its orders.
 class RecordingLink final : public link::Receiver, public link::Watching {
  public:
   explicit RecordingLink(bool sources_write = true) : direct(sources_write) {}
@@ -90,7 +90,7 @@ struct Bench {
     arrival.last_packet_ns = 50;
     return arrival;
   }
-  /// The source's record of the image in the slot now.
+  /// Returns the arrival with the source's CRC32C of the image that is now in the slot.
   [[nodiscard]] link::Arrival with_checksum(link::Arrival arrival) const {
     const std::size_t half = memory.size() / 16;
     arrival.record.payload_bytes = half;

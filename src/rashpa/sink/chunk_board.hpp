@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An image is compressed once: the sink that stores it hands its chunk to those that send it.
+/// Shares compressed images between sinks: the sink that stores an image compresses it once, for those that send it.
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rashpa::sink {
 
-/// The chunk of an image (kernel bitshuffle_lz4).
+/// The compressed chunk of an image (kernel bitshuffle_lz4).
 struct Chunk {
   explicit Chunk(std::span<const std::byte> chunk);
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {memory.get(), size}; }
@@ -20,26 +20,26 @@ struct Chunk {
 };
 using ChunkRef = std::shared_ptr<Chunk>;
 
-/// Chunks on their way from one sink that makes them, in the order of images, to others. Takers may wait for the maker,
-/// never the other way round: a chunk that nobody fetches is written over.
+/// Passes chunks from the one sink that makes them, in the order of images, to others. Takers may wait for the maker,
+/// but never the maker for takers: a chunk that is not taken is overwritten.
 class ChunkBoard {
  public:
-  /// `images`: chunks that are kept; as many as the ring of stacks holds images, so that none is written over while a
-  /// taker holds the image's slot. `takers`: the number of threads that fetch each of them.
+  /// Keeps `images` chunks: as many images as the ring of stacks has, so that none is overwritten while a taker holds
+  /// the image's slot. `takers` is the number of threads that take each chunk.
   ChunkBoard(std::size_t images, unsigned takers);
 
   // From the maker's thread.
 
-  /// The chunk of an image; it is copied.
+  /// Offers the chunk of an image; it is copied.
   void offer(std::uint64_t index, std::span<const std::byte> chunk);
-  /// Tells that no chunk comes any more for images before `end`. It is called whatever became of them, so that no
-  /// thread waits in vain.
+  /// Records that no more chunks come for images before `end`. Always called, whatever their fate, so that no thread
+  /// waits in vain.
   void pass(std::uint64_t end) noexcept;
 
   // From any thread.
 
-  /// The chunk of an image, once it is offered. Null: it was not, or is not there any more; a taker that wants it makes
-  /// it.
+  /// Waits for the chunk of an image and returns it. Null: none was offered, or it is gone; the taker must then make
+  /// its own.
   [[nodiscard]] ChunkRef take(std::uint64_t index);
 
  private:

@@ -9,31 +9,32 @@
 
 namespace rashpa::sink {
 
-/// The names of a run's files, and the right to use them. New files are named <file>.new until begin(); nothing of an
-/// earlier run is touched before, and nothing of a run that never begins stays.
-///
-/// The journal is locked for as long as this object lives: a locked one says that some process still writes the run; an
-/// unlocked one beside a master, that its process ended before it could complete it.
+/// The names of a run's files, and the right to use them. New files are named <file>.new until begin(), so files of an
+/// earlier run stay untouched, and no files of a run remain that never begins.
+/// The journal is locked as long as this object lives. A locked journal means that a process still writes the run. An
+/// unlocked journal beside a master means that its process ended before it could complete the master.
 class OutputFiles {
  public:
-  /// Throws FileError: no folder, no right to write, files of an earlier run (Existing::refuse), or of a living one.
+  /// Reserves the names. Throws FileError when there is no folder, no write permission, or files of an earlier run
+  /// (Existing::refuse) or of an active one.
   explicit OutputFiles(const Hdf5Config& config);
   ~OutputFiles();
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
 
-  /// Throws FileError when the files cannot be renamed.
+  /// Renames the files to their final names. Throws FileError when that fails.
   void begin();
   [[nodiscard]] bool begun() const noexcept { return begun_; }
-  /// Files that were made since then keep their names after a loss of power.
+  /// Flushes the names of files made since then, so that they survive a loss of power.
   void sync_names() const;
-  /// The master is complete: removes the journal.
+  /// Removes the journal, because the master is complete.
   void complete() noexcept;
 
-  [[nodiscard]] int journal() const noexcept { return journal_; }    ///< its file descriptor, empty at first
-  [[nodiscard]] std::string sink() const { return sink_of(form_); }  ///< as messages begin
+  /// file descriptor of the journal, which is empty at first
+  [[nodiscard]] int journal() const noexcept { return journal_; }
+  [[nodiscard]] std::string sink() const { return sink_of(form_); }  ///< prefix of messages
   [[nodiscard]] const std::filesystem::path& prefix() const noexcept { return prefix_; }
-  /// Returns where these are now.
+  /// Returns the present path of the master; the functions below return those of other files.
   [[nodiscard]] std::filesystem::path master() const { return now(master_path(prefix_)); }
   [[nodiscard]] std::filesystem::path data(std::uint64_t number) const {
     return now(data_path(prefix_, number, form_));
@@ -45,9 +46,9 @@ class OutputFiles {
   [[nodiscard]] static std::filesystem::path tables_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path master_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path journal_path(const std::filesystem::path& prefix);
-  /// The path of the master of raw files as it was before it was completed, from which `rashpa convert` makes another.
+  /// Returns the path of the uncompleted master of raw files, from which `rashpa convert` makes another master.
   [[nodiscard]] static std::filesystem::path facts_path(const std::filesystem::path& prefix);
-  /// The path of data file `number`, counted from 1.
+  /// Returns the path of data file `number`, counted from 1.
   [[nodiscard]] static std::filesystem::path data_path(const std::filesystem::path& prefix, std::uint64_t number,
                                                        ImageForm form = ImageForm::dense);
 
@@ -67,8 +68,8 @@ class OutputFiles {
   bool begun_ = false;
 };
 
-/// Opens and locks a journal. −1 when there is none; throws FileError, which begins with `who`, when it is no regular
-/// file, or somebody writes the run it belongs to.
+/// Opens and locks a journal; returns its descriptor, or −1 when there is none. Throws FileError, which begins with
+/// `who`, when it is no regular file, or a process writes its run.
 int lock_journal_of(const std::filesystem::path& prefix, const std::string& who);
 
 }  // namespace rashpa::sink

@@ -13,19 +13,18 @@
 
 namespace rashpa::sink {
 
-/// Gives every `images` images a sink of their own, one after the other: files and books by series, while the run goes
-/// on. Stacks never reach over the end of a series.
-///
-/// The sink of a series is completed, and the one after the next is made, by a thread of its own, while the next series
-/// is stored already. It is waited for only when that series ends before.
+/// Gives each series of `images` images its own sink, one after another, so that files and books are complete by series
+/// during the run. A stack never spans two series.
+/// A separate thread completes the sink of a series and makes the next one but one, while the next series is being
+/// stored. The sink waits for that thread only when the next series ends before.
 class SeriesSink final : public Sink, public RowKeeping, public WindowKeeping {
  public:
-  /// Makes the sink of a series, counted from 1; for sinks that are done with a stack when put() returns. From the
-  /// constructor's thread, then from the one that completes.
+  /// Makes the sink of a series, counted from 1, for sinks that have finished a stack when put() returns. Called by the
+  /// constructor's thread, then by the completing thread.
   using Make = std::function<std::unique_ptr<Sink>(std::uint64_t series)>;
 
-  /// `most`: series that can come. Makes the first two. Throws what `make` throws, and ConfigError when a series has no
-  /// image.
+  /// Makes the first two sinks. `most` is the most series that can come. Throws what `make` throws, and ConfigError
+  /// when a series has no image.
   SeriesSink(std::uint64_t images, std::uint64_t most, Make make);
   ~SeriesSink() override;
   void begin() override;

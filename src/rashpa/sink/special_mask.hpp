@@ -10,17 +10,17 @@
 
 namespace rashpa::sink {
 
-/// Describes which pixels of a buffer are gaps, dead, noisy, as the detector's special values say: found once, in the
-/// first complete image. All memory is taken in the constructor.
+/// The mask of a buffer's pixels that are gaps, dead or noisy, by the detector's special values. It is derived once,
+/// from the first complete image. The constructor takes all memory.
 class SpecialMask {
  public:
   SpecialMask(PixelType type, std::vector<SpecialValue> special, std::size_t pixels);
 
-  /// Examines a stack with held slots, until one image has given the mask. One thread.
+  /// Examines a stack with held slots, until an image has given the mask. One thread.
   void look(const Stack& stack) noexcept {
     if (!found_.load(std::memory_order_relaxed)) find(stack);
   }
-  /// Bits of NXmx pixel_mask, one value a pixel; empty before an image has given it. Any thread.
+  /// Returns bits of NXmx pixel_mask, one value a pixel; empty before an image has given them. Any thread.
   [[nodiscard]] std::span<const std::uint32_t> bits() const noexcept {
     return found_.load(std::memory_order_acquire) ? std::span<const std::uint32_t>(bits_)
                                                   : std::span<const std::uint32_t>();

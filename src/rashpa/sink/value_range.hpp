@@ -7,15 +7,14 @@
 
 namespace rashpa::sink {
 
-/// The range of pixel values that are measurements; nothing is stated of floating point images unless `saturation`
-/// says it.
+/// The range of pixel values that are measurements. Floating point images have one only if `saturation` gives it.
 struct ValueRange {
   std::optional<std::int64_t> least{};
   std::optional<std::int64_t> most{};
 };
 
-/// `largest_count`: of the detector's own pixels, where their counts end; none: a kernel has made them. `saturation`:
-/// of the metadata; 0: not given.
+/// Returns the range. `largest_count` is that of the detector's own pixels; nothing: a kernel made the pixels.
+/// `saturation` is from the metadata; 0: not given.
 [[nodiscard]] ValueRange value_range(PixelType pixel, std::optional<std::int64_t> largest_count,
                                      double saturation) noexcept;
 

@@ -6,20 +6,20 @@
 
 namespace rashpa::transfer {
 
-/// A member of a group, as far as it matters for the choice of the next image's member.
+/// The state of a group's member, as far as the choice of the next image's member needs it.
 struct Hand {
   bool can_take = false;
-  bool open = false;             ///< it has begun a stack that is not full
-  std::uint64_t unfinished = 0;  ///< images that it has not done
-  std::int64_t response_ns = 0;  ///< of a stack; 0: it has given none back yet
+  bool open = false;             ///< true: it has begun a stack that is not full
+  std::uint64_t unfinished = 0;  ///< images that it has not finished
+  std::int64_t response_ns = 0;  ///< response time of a stack; 0: it has returned none yet
 };
 
-/// Chooses the member that is given the next image: the one with a hand that is not full, else the one that will be
-/// through with its images first; of equals, the next in turn. Remembers nothing but the last turn. No thread, no lock,
-/// no memory.
+/// Chooses the member that gets the next image: the one with an open stack, else the one that will finish its images
+/// first; of equals, the next in turn. It stores only the last turn. No thread, no lock, no memory.
 class Chooser {
  public:
-  /// `hand(number)`: the Hand of a member, of `members`. None: nobody can take one.
+  /// Returns the number of a member below `members`; nothing: no member can take an image. `hand(number)` returns a
+  /// member's Hand.
   template <typename Hands>
   [[nodiscard]] std::optional<std::size_t> choose(std::size_t members, const Hands& hand) const noexcept {
     if (const Hand own = hand(current_); own.can_take && own.open) return current_;
@@ -37,9 +37,9 @@ class Chooser {
     }
     return best;
   }
-  /// Tells that `member` was given the image.
+  /// Records that `member` got the image.
   void gave(std::size_t member) noexcept { current_ = member; }
-  /// Begins again with the first one, when the last has gone.
+  /// Restarts with the first member, when the last one has left.
   void restart() noexcept { current_ = 0; }
 
  private:

@@ -23,58 +23,58 @@
 namespace rashpa::transfer {
 
 struct DealerConfig {
-  std::string name;  ///< of the group
+  std::string name;  ///< name of the group
   Slice slice{};
-  std::uint64_t images = 0;  ///< of the slice, all of which are dealt
+  std::uint64_t images = 0;  ///< images of the slice, all of which are dealt
   std::vector<MemberConfig> members;
   std::uint64_t replay_frames = 0;                 ///< frames behind the newest one that can be sent again
-  std::int64_t response_ns = 100'000'000;          ///< longest silence of a member that owes something
-  std::int64_t first_response_ns = 1'000'000'000;  ///< … of its first stack, whose files and pages are new
-  std::int64_t patience_ns = 30'000'000'000;       ///< longest time without any member that is fed
-  double rate_hz = 0;                              ///< frames a second, at first; 0: all are due at once
-  const Timetable* times = nullptr;                ///< when they are due; null: as the rate says
-  bool skip = false;                               ///< a frame that is due and finds no credit is left out
-  std::uint32_t run = 0;                           ///< for the log
-  /// The most images that one member is given: an image that was taken back may be dealt to it again, and again.
+  std::int64_t response_ns = 100'000'000;          ///< longest silence of a member with unfinished work
+  std::int64_t first_response_ns = 1'000'000'000;  ///< the same for its first stack, whose files and pages are new
+  std::int64_t patience_ns = 30'000'000'000;       ///< longest time without any fed member
+  double rate_hz = 0;                              ///< initial rate in frames per second; 0: all are due at once
+  const Timetable* times = nullptr;                ///< due times of frames; null: the rate gives them
+  bool skip = false;                               ///< true: a due frame without a credit is skipped
+  std::uint32_t run = 0;                           ///< run number, for the log
+  /// The most images for one member. An image that was taken back may be dealt to the same member any number of times.
   std::uint64_t most_of_member = kMostImages;
 };
 
 struct MemberStatus {
   std::string name{};
   MemberState state = MemberState::fed;
-  std::uint64_t dealt = 0;        ///< images given to it
-  std::uint64_t done = 0;         ///< … that its credits say it needs no more
-  std::uint64_t taken = 0;        ///< images taken from it, to be dealt again
-  std::uint64_t resent = 0;       ///< images given to it that another had before
-  std::uint64_t duplicates = 0;   ///< images that it was done with after another one
-  std::uint64_t lates = 0;        ///< how often it was late
+  std::uint64_t dealt = 0;        ///< images dealt to it
+  std::uint64_t done = 0;         ///< images of these that its credits report as done
+  std::uint64_t taken = 0;        ///< images taken back from it, to be dealt again
+  std::uint64_t resent = 0;       ///< images dealt to it that another member had before
+  std::uint64_t duplicates = 0;   ///< images that it finished after another member
+  std::uint64_t lates = 0;        ///< number of times that it was late
   std::int64_t response_ns = 0;   ///< from a stack's last image sent to its credits, weighted towards the latest
-  std::int64_t silent_ns = 0;     ///< how long it had been silent when it was last found late
-  std::int64_t given_ago_ns = 0;  ///< since it was given an image; 0: it has none
+  std::int64_t silent_ns = 0;     ///< its silence when it was last found late
+  std::int64_t given_ago_ns = 0;  ///< time since it got an image; 0: it has none
 };
 
-/// All counts are of images.
+/// The state of a group; all counts are images.
 struct GroupStatus : LedgerCounts {
   std::vector<MemberStatus> members;
-  bool settled = false;  ///< all is dealt, and no member that is fed owes a whole stack
-  std::string error{};   ///< why it ended before its time
+  bool settled = false;  ///< true: all images are dealt, and no fed member has a whole unfinished stack
+  std::string error{};   ///< reason of an early end
 };
 
 /// Deals the images of a group's stream: each goes to one member, by credits and response times, stack by stack
-/// (docs/explanations/groups.md). Puts together what knows nothing of one another: a Ledger of images, a MemberWatch of
-/// each member, a Chooser. One thread calls run() or step(), each DTP's thread uses its Port, status and orders
-/// are any thread's. Takes all memory in its constructor.
+/// (docs/explanations/groups.md). It connects a Ledger of images, a MemberWatch for each member, and a Chooser, which
+/// do not know one another. One thread calls run() or step(), each DTP's thread uses its Port, and any thread may read
+/// status and give orders. The constructor takes all memory.
 class Dealer {
   struct Member;
 
  public:
-  /// One DTP of a member. The DTP's thread calls everything but the constructor.
+  /// One DTP of a member. The DTP's thread makes all calls except the constructor.
   class Port {
    public:
-    /// Takes the report of the DTP's link: images granted, images sent, and those of them with an answer.
+    /// Takes the report of the DTP's link: images granted, images sent, and answers.
     void report(std::uint64_t granted, std::uint64_t sent, const link::Answers& answers, std::int64_t now) noexcept;
-    /// The frame that is image `index` of the member, which the DTP begins to send then; none: not dealt yet, or the
-    /// member does not answer.
+    /// Returns the frame of the member's image `index`, which the DTP must then begin to send. Nothing: it is not dealt
+    /// yet, or the member does not answer.
     [[nodiscard]] std::optional<std::uint64_t> frame(std::uint64_t index) noexcept;
 
    private:
@@ -93,41 +93,41 @@ class Dealer {
     std::atomic<std::int64_t> open_ns_{0};  // since when bytes are open without any news; 0: none are
   };
 
-  /// Throws ConfigError when there are fewer than two members or none has slots.
+  /// Creates the members. Throws ConfigError when there are fewer than two, or none has slots.
   explicit Dealer(DealerConfig config);
 
-  /// Lives as long as the dealer.
+  /// Returns the port of a member's DTP, which lives as long as the dealer.
   [[nodiscard]] Port& port(std::size_t member, std::size_t dtp);
-  /// One more member, for the images from now on. It is held: nothing is dealt to it until feed(). Its number. Throws
-  /// ConfigError as the constructor does, and when there is one of that name. Takes memory.
+  /// Adds a member for later images and returns its number. It is held: it gets no images until feed(). Throws
+  /// ConfigError as the constructor does, and when the name is in use. Takes memory.
   std::size_t join(const MemberConfig& member);
-  /// The last one that has joined, and was never fed, goes again.
+  /// Removes the member that joined last and was never fed.
   void withdraw();
-  /// Deals until stop is requested or it fails. `start_ns`: frame 0 is due.
+  /// Deals until stop is requested or it fails. Frame 0 is due at `start_ns`.
   void run(const std::stop_token& stop, std::int64_t start_ns);
-  /// One round at time `now`: looks at all members, deals what is due. Returns when it must be called next.
+  /// Does one round at time `now`: checks all members and deals due images. Returns the time of the next call.
   std::int64_t step(std::int64_t now);
   void begin(std::int64_t start_ns) noexcept;
-  /// No frame from number `frame` on is dealt for the first time until it is another; kNoHold: all are. An image is
-  /// dealt to all DTPs of a member or to none, and images that one has had are dealt again nevertheless.
+  /// Holds frames from number `frame` on that were not dealt before; kNoHold holds none. An image is dealt to all DTPs
+  /// of a member or to none. Images that a member had before are still dealt again.
   void hold(std::uint64_t frame);
-  /// Frames up to the latest that was due.
+  /// Returns one more than the latest frame number that was due.
   [[nodiscard]] std::uint64_t begun() const;
   /// Sets the pace from frame `pace.frame` on, which was not due yet.
   void set_pace(const Pace& pace);
 
-  /// Gives `member` up: its images from `image` on that its credits have not proven to be done are dealt again, as far
-  /// as the window reaches.
+  /// Gives up `member`: its images from `image` on that its credits do not report as done are dealt again, as far as
+  /// the replay window reaches.
   void eject(std::size_t member, std::uint64_t image);
-  /// Begins or ends the supply of `member` with images. Its own stay its own.
+  /// Starts or stops the supply of images to `member`; it keeps its present images.
   void feed(std::size_t member, bool fed);
 
   [[nodiscard]] GroupStatus status() const;
-  /// Returns the configuration, which names no members.
+  /// Returns the configuration, without members.
   [[nodiscard]] const DealerConfig& config() const noexcept { return config_; }
-  /// The member of that name.
+  /// Returns the number of the member with that name.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
-  /// The frames that `member` was given, in order.
+  /// Returns the frames that `member` got, in order.
   [[nodiscard]] std::vector<std::uint64_t> dealt(std::size_t member) const;
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   /// Returns true when all frames were delivered, or counted as lost.
@@ -139,9 +139,9 @@ class Dealer {
     [[nodiscard]] std::uint32_t image(std::uint64_t index) const noexcept {
       return images[index].load(std::memory_order_relaxed);
     }
-    /// Returns true when it has been given an image that it has not done; `void_too`: also where that copy is void.
+    /// Returns true when it has an unfinished copy of the image; with `void_too` also if that copy is void.
     [[nodiscard]] bool has_copy(std::uint32_t image, bool void_too) const noexcept;
-    /// Returns true when the member has been given as many images as it can ever be.
+    /// Returns true when the member has got its maximum number of images.
     [[nodiscard]] bool full() const noexcept { return watch.dealt() == images.size(); }
     MemberWatch watch;
     std::vector<std::unique_ptr<Port>> ports;
@@ -153,7 +153,7 @@ class Dealer {
   };
 
   void add(const MemberConfig& member);
-  /// Ports see whether they may send.
+  /// Updates what ports need to know whether they may send.
   static void publish(Member& member) noexcept;
   [[nodiscard]] static MemberReport reported(const Member& member) noexcept;
   void look(std::size_t number, std::int64_t now);

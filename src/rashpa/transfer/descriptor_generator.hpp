@@ -10,23 +10,24 @@
 
 namespace rashpa::transfer {
 
-/// Makes the buffer descriptors of one DTP, image by image, just in time: never more than the batch
-/// that is asked for exists. Consecutive lines that are contiguous on both sides are merged into one run of whole
-/// lines, up to `largest_message`; a line longer than that is cut into pieces of `largest_message` bytes.
+/// Makes the buffer descriptors of one DTP, image by image and only for the requested batch. Consecutive lines that are
+/// contiguous on both sides are merged into one run of whole lines, up to `largest_message`. A longer line is cut into
+/// pieces of `largest_message` bytes.
 class DescriptorGenerator {
  public:
-  /// `pitch_bytes`: distance between lines of the module's frame; `pixel_bytes`: of one pixel.
+  /// Creates the generator. `pitch_bytes` is the distance between lines of the module's frame, `pixel_bytes` the size
+  /// of a pixel.
   DescriptorGenerator(const Region& region, std::uint64_t pitch_bytes, std::uint32_t pixel_bytes,
                       const Placement& placement, std::uint32_t largest_message);
 
   /// Starts image `index`, whose module frame begins at `frame`.
   void begin(const std::byte* frame, std::uint64_t index) noexcept;
-  /// Fills `batch` with the next descriptors; returns how many, 0 when the image is done.
+  /// Fills `batch` with the next descriptors; returns their number, 0 when the image is done.
   std::size_t next(std::span<link::BufferDescriptor> batch) noexcept;
-  /// Descriptors of one image.
+  /// Returns the number of descriptors of one image.
   [[nodiscard]] std::uint64_t per_image() const noexcept;
 
-  /// First byte of line `line` of the current image in source memory.
+  /// Returns the first byte of line `line` of the current image in source memory.
   [[nodiscard]] const std::byte* line(std::uint32_t line) const noexcept { return source_ + line * pitch_; }
 
  private:

@@ -24,15 +24,16 @@
 
 namespace rashpa::transfer {
 
-/// Source of the frames of a DTP's module. Calls from the DTP's thread; const, no allocation.
+/// The frames of a DTP's module. The DTP's thread calls it; const, no allocation.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
-  /// First byte of frame number `frame` of the module; valid for the whole run.
+  /// Returns the first byte of frame number `frame` of the module, valid for the whole run.
   [[nodiscard]] virtual const std::byte* frame(std::uint64_t frame) const noexcept = 0;
-  /// Different ones: frame n has the bytes of frame n mod frames(), which do not change. 0: nobody knows.
+  /// Returns the number of distinct frames; 0: unknown. Frame n has the bytes of frame n mod frames(), which do not
+  /// change.
   [[nodiscard]] virtual std::uint64_t frames() const noexcept { return 0; }
-  /// FrameRecord::Flag bits of that frame.
+  /// Returns the FrameRecord::Flag bits of that frame.
   [[nodiscard]] virtual std::uint32_t flags(std::uint64_t frame) const noexcept = 0;
 };
 
@@ -43,7 +44,7 @@ enum class OnFull : std::uint8_t { pause, skip };
 struct Dtp {
   std::uint32_t id = 0;  ///< 0 … kLargestDtpId
   std::uint32_t module = 0;
-  Region region{};  ///< of the module as it is turned
+  Region region{};  ///< in the turned frame of the module
   Slice slice{};
   std::uint64_t images = 0;
   Placement placement{};
@@ -51,73 +52,74 @@ struct Dtp {
   Orientation orientation{};
 };
 
-/// Faults of whole images, made before the link (those of packets are the link's). Seeded.
+/// Faults of whole images, injected before the link, and seeded; the link injects those of packets.
 struct ImageFaults {
   std::uint64_t seed = 0;
-  double stall = 0;  ///< probability per image that the DTP pauses
+  double stall = 0;  ///< probability for each image that the DTP pauses
   std::uint32_t stall_us = 0;
-  std::optional<std::uint64_t> dead_from{};  ///< first frame number that is not sent any more
+  std::optional<std::uint64_t> dead_from{};  ///< first frame number that is no longer sent
 };
 
 struct DtpSourceConfig {
   Dtp dtp;
-  std::uint64_t pitch_bytes = 0;  ///< of the module's frame
+  std::uint64_t pitch_bytes = 0;  ///< distance between lines of the module's frame
   std::uint32_t pixel_bytes = 2;
-  double rate_hz = 0;                ///< frames per second of the detector, at first; 0: as fast as flow allows
-  const Timetable* times = nullptr;  ///< when they are due; null: as the rate says
+  double rate_hz = 0;  ///< initial rate of the detector in frames per second; 0: as fast as flow control allows
+  const Timetable* times = nullptr;  ///< due times of frames; null: the rate gives them
   OnFull on_full = OnFull::pause;
   ImageFaults faults{};
-  int processor = -1;                 ///< the DTP's thread is bound to it; −1: not bound
-  const TriggerGate* gate = nullptr;  ///< frames that may be sent; null: all, at the rate from the start on
+  int processor = -1;                 ///< processor of the DTP's thread; −1: any
+  const TriggerGate* gate = nullptr;  ///< frames that triggers have released; null: all, at the rate from the start on
 };
 
-/// The counters of a DTP, source side. Read by any thread.
+/// The counters of a DTP on the source side. Any thread may read them.
 struct DtpSourceStats {
   std::uint64_t images_sent = 0;
-  std::uint64_t images_skipped = 0;  ///< no credit and on_full = skip
+  std::uint64_t images_skipped = 0;  ///< skipped because no credit came and on_full = skip
   std::uint64_t images_dead = 0;     ///< withheld by the fault "dead module"
   std::uint64_t stalls = 0;
-  std::int64_t late_ns = 0;  ///< worst lag behind the planned rate
+  std::int64_t late_ns = 0;  ///< largest delay behind the planned rate
   link::Counts link{};
-  /// Images that had their turn: when nothing more is sent, all that the destination must have heard of.
+  /// Returns the images that were due: when the DTP has ended, the destination must know of all of them.
   [[nodiscard]] std::uint64_t images_due() const noexcept { return images_sent + images_skipped + images_dead; }
 };
 
-/// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, sends the event.
-/// It announces skipped images to the destination, which otherwise would wait for them and grant no more slots. So it
-/// does of those that it has sent, when no slot is granted for a second: all of them may be lost. Where images are
-/// dealt it says so again after two seconds, then after four: one that stands still has had them all. run() is the
-/// DTP's thread; everything else from any thread.
+/// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, and sends the
+/// event. It reports skipped images to the destination, which otherwise would wait for them and grant no more slots. It
+/// does the same for sent images when no slot is granted for a second, since all of them may be lost. For dealt images
+/// it repeats the report after two seconds, then after four, because a stopped receiver may have got them all. run() is
+/// the DTP's thread; any thread may call the rest.
 class DtpSource {
  public:
-  /// `frames`, `sender` and `dealt` outlive this object. `dealt`: says which frames the images are, where they are
-  /// dealt among receivers; the dealer then keeps rate and credits. Throws ConfigError when the region does not match
-  /// its placement.
+  /// Creates the source. `frames`, `sender` and `dealt` outlive it. For images that are dealt among receivers, `dealt`
+  /// gives their frames, and the dealer keeps rate and credits. Throws ConfigError when the region does not match its
+  /// placement.
   DtpSource(const DtpSourceConfig& config, const FrameSource& frames, link::Sender& sender,
             Dealer::Port* dealt = nullptr);
 
-  /// Plays all images; returns when done or when stop is requested (within a few milliseconds, unless in one system
+  /// Plays all images. Returns when done, or when stop is requested (within a few milliseconds, unless in a system
   /// call). `start_ns` (monotonic) and `start_tai_ns` are the time of frame 0, the same for all DTPs.
   void run(const std::stop_token& stop, std::int64_t start_ns, std::uint64_t start_tai_ns);
-  /// No frame from number `frame` on is begun until it is another; kNoHold: all are. Where images are dealt the dealer
-  /// holds, and dealt images are sent.
+  /// Holds frames from number `frame` on that were not begun; kNoHold holds none. For dealt images the dealer holds
+  /// frames, and images already dealt are sent.
   void hold(std::uint64_t frame) noexcept { hold_.store(frame); }
-  /// Sets the pace from frame `pace.frame` on, which nothing has begun; no earlier than the frame of the last change.
+  /// Sets the pace from frame `pace.frame` on, which no DTP has begun; not before the frame of the last change.
   void set_pace(const Pace& pace) { paces_.change(pace); }
-  /// The number of frames up to the latest that was begun. For a moment it may count a frame that is then held. Begun
-  /// images are sent, or skipped; a call after hold() has the images that were begun before.
+  /// Returns one more than the latest frame number that was begun. For a moment it may count a frame that is then held.
+  /// Begun images are sent or skipped. After hold() it includes all images begun before.
   [[nodiscard]] std::uint64_t begun() const noexcept {
     const std::uint64_t images = begun_.load();
     return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;
   }
-  /// Ends the run after `frames` frames, triggered or not, at least begun(). Call it while the source is paused.
+  /// Ends the run after `frames` frames, at least begun(), triggered or not. Call it while the source is paused.
   void end_at(std::uint64_t frames) noexcept {
     ending_.store(true);
     limit_.store(std::min(config_.dtp.images, config_.dtp.slice.images(frames)));
   }
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
   [[nodiscard]] DtpSourceStats stats() const;
-  /// Any image: open (not sent), complete (handed to the link), missing (withheld: dead module or skipped).
+  /// Returns the fate of any image: open (not sent), complete (passed to the link), missing (withheld: dead module or
+  /// skipped).
   [[nodiscard]] Completeness sent(std::uint64_t index) const noexcept {
     if (dealt_ == nullptr) return sent_.get(index);
     return index < images_sent_.load(std::memory_order_acquire) ? Completeness::complete : Completeness::open;

@@ -13,60 +13,61 @@
 namespace rashpa::transfer {
 
 struct LedgerConfig {
-  std::string name{};  ///< of the group, for the log
+  std::string name{};  ///< name of the group, for the log
   std::uint32_t run = 0;
   Slice slice{};
-  std::uint64_t images = 0;         ///< of the slice; below 2^32
+  std::uint64_t images = 0;         ///< images of the slice; below 2^32
   std::uint64_t replay_frames = 0;  ///< frames behind the newest one that can be sent again
 };
 
-/// Counts of images; all that were due are dealt, done, skipped or lost, or wait to be dealt again.
+/// The counts of images. All images that were due are dealt, done, skipped or lost, or wait to be dealt again.
 struct LedgerCounts {
-  std::uint64_t fresh = 0;       ///< that have been due
-  std::uint64_t waiting = 0;     ///< that are to be dealt again
-  std::uint64_t resent = 0;      ///< that were dealt again
-  std::uint64_t duplicates = 0;  ///< that a member was done with after another one
-  std::uint64_t lost = 0;        ///< that had left the window when they should have been dealt again
-  std::uint64_t skipped = 0;     ///< that went to nobody when they were due
+  std::uint64_t fresh = 0;       ///< images that have been due
+  std::uint64_t waiting = 0;     ///< images that wait to be dealt again
+  std::uint64_t resent = 0;      ///< images that were dealt again
+  std::uint64_t duplicates = 0;  ///< images that a member finished after another one
+  std::uint64_t lost = 0;        ///< images that had left the window when they should have been dealt again
+  std::uint64_t skipped = 0;     ///< images that no member got when they were due
 };
 
-/// The books of a group's images: the member that was given each last, its fate, and those that are to be dealt again,
-/// in order. Members are numbers below 256; it knows nothing else of them, and chooses none. No thread and no lock of
-/// its own; memory in the constructor and in room_for() alone.
+/// The books of a group's images: the last member of each image, its fate, and the images to deal again, in order.
+/// Members are numbers below 256; it knows nothing else of them and does not choose them. No thread or lock of its own;
+/// only the constructor and room_for() take memory.
 class Ledger {
  public:
   explicit Ledger(LedgerConfig config);
 
-  /// The ring of images to be dealt again has room for all slots of one more member. In two steps, so that
-  /// nobody waits while memory is taken: room_for() may be called while others use the ledger, and widen() not.
+  /// Returns a larger ring for images to deal again, with room for all slots of one more member; widen() then installs
+  /// it. These are two steps, so that no thread waits for the allocation: other threads may use the ledger during
+  /// room_for(), but not during widen().
   [[nodiscard]] std::vector<std::uint32_t> room_for(std::uint32_t slots) const;
   void widen(std::vector<std::uint32_t> room) noexcept;
 
-  /// The first image that nobody has had; config().images when all were due.
+  /// Returns the first image that no member has had; config().images when all were due.
   [[nodiscard]] std::uint64_t fresh() const noexcept { return counts_.fresh; }
-  /// The image that is to be dealt again before all others. Images that were done meanwhile are forgotten,
-  /// and those that have left the window are lost.
+  /// Returns the image to deal again before all others. It drops images that were done meanwhile, and counts those that
+  /// have left the window as lost.
   [[nodiscard]] std::optional<std::uint32_t> again() noexcept;
   /// Returns true when any image may be dealt again.
   [[nodiscard]] bool any_again() const noexcept { return again_head_ != again_tail_; }
 
-  /// The image that again() has said goes to `member`.
+  /// Deals the image of again() to `member`.
   std::uint32_t give_again(std::size_t member) noexcept {
     const std::uint32_t image = again_[again_head_++ % again_.size()];
     ++counts_.resent;
     give(member, image);
     return image;
   }
-  /// The image that again() has said is the own of `member` again, which has a copy of it on its way.
+  /// Returns the image of again() to its former owner `member`, which has a copy in flight.
   void give_back(std::size_t member) noexcept { give(member, again_[again_head_++ % again_.size()]); }
-  /// The first that nobody has had goes to `member`, or to nobody.
+  /// Deals the first image that no member has had to `member`, or to none.
   std::uint32_t give_fresh(std::size_t member) noexcept {
     const auto image = static_cast<std::uint32_t>(counts_.fresh++);
     give(member, image);
     return image;
   }
   void skip() noexcept;
-  /// `member` is done with an image that it was given. False: it is a duplicate.
+  /// Records that `member` has finished an image. Returns false when it is a duplicate.
   bool done(std::size_t member, std::uint32_t image) noexcept {
     if (images_[image] == Image::done) {
       ++counts_.duplicates;
@@ -77,8 +78,8 @@ class Ledger {
     owners_[image] = static_cast<std::uint8_t>(member);
     return true;
   }
-  /// `member` had `image`, which is dealt again, or lost where it has left the window. False: somebody else has been
-  /// given it since, or it is on its way already.
+  /// Takes `image` back from `member`. It is dealt again, or lost where it has left the window. Returns false when
+  /// another member has got it since, or it waits to be dealt already.
   bool take_back(std::size_t member, std::uint32_t image) noexcept;
 
   [[nodiscard]] LedgerCounts counts() const noexcept;

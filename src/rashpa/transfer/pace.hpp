@@ -10,13 +10,13 @@
 
 namespace rashpa::transfer {
 
-/// No frame has this number: nothing is held.
+/// The frame number that means that no frame is held.
 inline constexpr std::uint64_t kNoHold = UINT64_MAX;
 
-/// The times at which frames were taken that are played again.
+/// The times of recorded frames that are played again.
 struct Timetable {
-  std::vector<std::int64_t> due_ns;  ///< of each frame, from the first on; not empty, and none is before another
-  std::int64_t period_ns = 0;        ///< from the first to when it comes again, behind the last
+  std::vector<std::int64_t> due_ns;  ///< due time of each frame, from the first on; not empty, never decreasing
+  std::int64_t period_ns = 0;        ///< from the first frame to its repetition after the last one
 
   [[nodiscard]] std::int64_t of(std::uint64_t number) const noexcept {
     const std::uint64_t round = number / due_ns.size();
@@ -24,15 +24,15 @@ struct Timetable {
   }
 };
 
-/// The times at which frames are due: number `frame` at `start_ns` (monotonic), and `rate_hz` of them a second from
-/// there on.
+/// The due times of frames: number `frame` is due at `start_ns` (monotonic), and `rate_hz` frames a second from there
+/// on.
 struct Pace {
-  double rate_hz = 0;  ///< 0: no frame is due at any time
+  double rate_hz = 0;  ///< 0: frames have no due times
   std::uint64_t frame = 0;
   std::int64_t start_ns = 0;
-  const Timetable* times = nullptr;  ///< says it for each frame; `rate_hz` is their mean then
+  const Timetable* times = nullptr;  ///< due times of each frame; `rate_hz` is then their mean rate
 
-  /// Returns the time at which a frame is due, where there is a rate. Frames before `frame` were due before `start_ns`.
+  /// Returns the due time of a frame, where there is a rate. Frames before `frame` were due before `start_ns`.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t number) const noexcept {
     if (times != nullptr) return start_ns + times->of(number) - times->of(frame);
     const auto frames = static_cast<double>(static_cast<std::int64_t>(number - frame));
@@ -40,27 +40,27 @@ struct Pace {
   }
 };
 
-/// The paces of a run: each holds from its frame on, until the next one's. One thread reads, any changes.
+/// The paces of a run, each valid from its frame on until the next one's. One thread reads, any thread changes.
 class Paces {
  public:
   Paces() { all_.reserve(kUsual); }
-  /// The reader, once and first: the one from frame 0 on.
+  /// Sets the pace from frame 0 on. The reader calls it once, before all else.
   void begin(const Pace& pace) {
     const std::lock_guard lock(mutex_);
     all_.insert(all_.begin(), pace);
     changed_.store(true, std::memory_order_relaxed);
   }
-  /// Changes the pace from `pace.frame` on. Earlier orders for frames from there on, such as the rate behind a hold
-  /// that has ended, are given up: the last order counts.
+  /// Changes the pace from `pace.frame` on. It replaces earlier changes for later frames, such as the rate after a hold
+  /// that has ended: the last order counts.
   void change(const Pace& pace) {
     const std::lock_guard lock(mutex_);
     while (!all_.empty() && all_.back().frame >= pace.frame) all_.pop_back();
     all_.push_back(pace);
     changed_.store(true, std::memory_order_release);
   }
-  /// Returns true when there is a pace that the reader does not know yet. The reader's thread calls it.
+  /// Returns true when there is a pace that the reader has not read yet. The reader's thread calls it.
   [[nodiscard]] bool changed() const noexcept { return changed_.load(std::memory_order_relaxed); }
-  /// The reader: that of a frame.
+  /// Returns the pace of a frame. The reader calls it.
   [[nodiscard]] const Pace& of(std::uint64_t frame) {
     if (changed() || frame < now_.frame || frame >= end_) find(frame);
     return now_;

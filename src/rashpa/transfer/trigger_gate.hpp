@@ -6,22 +6,22 @@
 
 namespace rashpa::transfer {
 
-/// The frames that triggers have allowed so far. One thread at a time opens it, when all frames that it has let through
-/// are sent; DTPs read.
+/// The frames that triggers have released so far. One thread at a time opens it, when all released frames are sent;
+/// DTPs read it.
 class TriggerGate {
  public:
-  /// `frames` more may be sent, the first of them at `now_ns` (monotonic).
+  /// Releases `frames` more frames, the first of them at `now_ns` (monotonic).
   void open(std::uint64_t frames, std::int64_t now_ns) noexcept {
     const std::uint64_t first = end_.load(std::memory_order_relaxed);
     first_.store(first, std::memory_order_relaxed);
     start_ns_.store(now_ns, std::memory_order_relaxed);
     end_.store(first + frames, std::memory_order_release);
   }
-  /// Frames below may be sent.
+  /// Returns the number of released frames.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_.load(std::memory_order_acquire); }
-  /// Returns the first frame of those that the latest trigger let through.
+  /// Returns the first frame that the latest trigger released.
   [[nodiscard]] std::uint64_t first() const noexcept { return first_.load(std::memory_order_relaxed); }
-  /// The time at which the frame that was let through last is due: the detector's rate counts from the trigger.
+  /// Returns the due time of a frame of the latest trigger, from which the detector's rate counts.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t frame, double rate_hz) const noexcept {
     const std::uint64_t first = first_.load(std::memory_order_relaxed);
     const double behind = frame > first ? static_cast<double>(frame - first) * 1e9 / rate_hz : 0;

@@ -11,16 +11,17 @@
 
 namespace rashpa::unit {
 
-/// Copies images that steps learn from, where another image may be written over them (docs/decisions/0140): before the
-/// unit has an image, and asks for it behind the copy. Of an image that was written over by then the unit sees nothing,
-/// and it is errored. So what steps keep for later images is of images that the books call intact, and of all of them.
-/// Any unit; the thread that submits makes the copy.
+/// A unit that copies images from which steps learn, where a source may overwrite them (docs/decisions/0140). It copies
+/// before the inner unit gets an image, and then checks whether the image was overwritten; such an image is errored,
+/// and the inner unit never gets it. So steps keep state from exactly the images that the books call intact. Any unit;
+/// the submitting thread makes the copy.
 class ProvedUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
-  /// Throws ResourceError when there is no memory for the copies.
+  /// Makes the inner unit and the memory for copies. Throws as make_unit(), and ResourceError when there is no memory
+  /// for the copies.
   ProvedUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
 
-  /// Returns true when images of this pipeline have to be copied and proved.
+  /// Returns true when images of this pipeline must be copied and proved.
   static bool needed(const Pipeline& pipeline, const Layout& layout);
 
   void submit(Stack* stack) noexcept override;

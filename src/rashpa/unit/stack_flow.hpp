@@ -16,52 +16,52 @@
 
 namespace rashpa::unit {
 
-/// The way of stacks through a unit with threads of its own on a device: submitted, begun, handed back, and the two
-/// ways in which that ends: a stop and a failure. Knows which images were to be processed, and nothing of how. Takes
-/// all memory in its constructor. Threads: one submits, one takes, one of the unit begins stacks, one of the unit hands
-/// them back in the order in which they were begun; fail(), error() and stop() are any thread's.
+/// The path of stacks through a unit with its own threads on a device: submitted, begun, handed back, and its two ends:
+/// a stop and a failure. It knows which images must be processed, but not how. The constructor takes all memory.
+/// Threads: one submits, one takes; one of the unit begins stacks, one hands them back in the order in which they
+/// began. Any thread may call fail(), error() and stop().
 class StackFlow {
  public:
-  /// Serves stacks of `stack` images, `stacks` of them in the ring. `name` begins the text of errors. `steps` and
-  /// `done_bell`, which rings once for each stack that is handed back, outlive it.
+  /// Prepares for stacks of `stack` images, `stacks` of them in the ring. `name` is the prefix of errors. `steps` and
+  /// `done_bell`, which rings once for each stack handed back, outlive the flow.
   StackFlow(const Steps& steps, std::uint32_t stack, std::uint32_t stacks, std::string name, Doorbell& done_bell);
 
-  /// Submits a stack, as Unit::submit() does. Images that need no work are settled; when the flow has ended, all others
-  /// are settled, too.
+  /// Submits a stack, as Unit::submit(). Images that need no work are settled; after the end of the flow, all images
+  /// are.
   void submit(Stack* stack) noexcept {
     settle(*stack, ended());
     pass_on(stack);
   }
-  /// The halves of submit(), for a unit that has something to do between them. `ended`: nothing more is to be begun.
+  /// Does the first half of submit(), for a unit with work between the halves. `ended`: no more work may begin.
   void settle(Stack& stack, bool ended) noexcept;
   void pass_on(Stack* stack) noexcept;
-  /// Takes a stack back, as Unit::take() does.
+  /// Takes a finished stack, as Unit::take().
   [[nodiscard]] Stack* take() noexcept;
 
-  /// The next stack that was submitted; null: there is none.
+  /// Returns the next submitted stack; null: there is none.
   [[nodiscard]] Stack* begin() noexcept;
-  /// Returns how often rest() was woken; before begin(), for rest().
+  /// Returns how often rest() was woken. Read it before begin(), for rest().
   [[nodiscard]] std::uint32_t woken() const noexcept { return submitted_.count(); }
-  /// Sleeps until something more is submitted or stop() is called, `longest` at most.
+  /// Sleeps until a stack is submitted or stop() is called, for at most `longest`.
   void rest(std::uint32_t woken, std::chrono::nanoseconds longest) noexcept { submitted_.wait(woken, longest); }
-  /// Returns which images of a stack the device was asked for, from submit() to hand_back(): not 0. The thread that has
-  /// the stack may clear some.
+  /// Returns a byte for each image, not 0 when the device was asked for it, from submit() to hand_back(). The thread
+  /// that has the stack may clear some.
   [[nodiscard]] std::span<std::uint8_t> asked(const Stack& stack) noexcept {
     return {asked_.data() + std::size_t{stack.slot} * stack_, stack.count};
   }
-  /// Hands back a stack that is through. `lost`: nothing is known of the images that were asked for, which become
-  /// errored; it is decided now.
+  /// Hands back a finished stack, which counts as decided now. `lost`: the requested images have no results, and become
+  /// errored.
   void hand_back(Stack& stack, bool lost) noexcept;
 
-  /// Lets everything that is submitted from now on come back errored. The first reason counts.
+  /// Ends the flow with an error: all stacks submitted from now on return errored. The first reason counts.
   void fail(const std::string& why) noexcept;
-  /// The name, and the reason; empty: it has not failed.
+  /// Returns the name and the reason of the failure; empty: there was none.
   [[nodiscard]] std::string error() const;
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  /// The same, without a reason; wakes the thread that rests.
+  /// Ends the flow without an error, and wakes the thread in rest().
   void stop() noexcept;
   void wake() noexcept { submitted_.ring(); }
-  /// Returns true when nothing more is to be begun.
+  /// Returns true when no more work may begin.
   [[nodiscard]] bool ended() const noexcept { return failed() || stopping_.load(std::memory_order_acquire); }
 
  private:

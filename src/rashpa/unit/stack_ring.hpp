@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The memory of a ring of stacks as a receiver lays it out, and the stacks, for this folder's tests and benchmark.
+/// The memory of a ring of stacks as a receiver lays it out, with the stacks, for this folder's tests and benchmark.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace rashpa::unit {
 
-/// All images are complete; the maker of the ring fills in their pixels.
+/// A ring of complete images; its maker fills in their pixels.
 struct StackRing {
   StackRing(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks,
             memory::MemoryKind kind, PixelType pixel = PixelType::u16)

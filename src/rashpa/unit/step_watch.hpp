@@ -11,11 +11,11 @@
 
 namespace rashpa::unit {
 
-/// Holds the step at which each thread works, for how long and on which image. Each thread writes its own place, any
-/// thread may look.
+/// Holds the step on which each thread works, since when, and for which image. Each thread writes its own place, any
+/// thread reads.
 class StepWatch {
  public:
-  /// The work of one thread. `image`, `frame`: the first of those that the step looks at; monotonic time.
+  /// The work of one thread. `image` and `frame` are those of the first image being processed; the time is monotonic.
   struct Doing {
     std::uint32_t step = 0;
     std::uint64_t image = 0;
@@ -35,7 +35,7 @@ class StepWatch {
  public:
   explicit StepWatch(std::size_t threads) : places_(threads) {}
 
-  /// Marks thread number `thread` as at work, as long as it lives.
+  /// Marks thread number `thread` as working, during its own life.
   class Turn {
    public:
     Turn(StepWatch& watch, std::size_t thread, std::uint32_t step, std::uint64_t image, std::uint64_t frame) noexcept
@@ -53,7 +53,7 @@ class StepWatch {
     Place& place_;
   };
 
-  /// The work that has begun first and goes on; none: nobody is at work.
+  /// Returns the unfinished work that began first; nothing: no thread works.
   [[nodiscard]] std::optional<Doing> longest() const noexcept {
     std::optional<Doing> found;
     for (const Place& place : places_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common behaviour of all units: the tests of contract/, run by the test program of each unit. A unit differs
-/// from the others in speed only.
+/// The common behaviour of all units: the tests of contract/, which the test program of each unit runs. Units may
+/// differ only in speed.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -11,12 +11,12 @@
 
 namespace rashpa::unit {
 
-/// A way to make a unit, and its limits.
+/// A unit to test: the way to make it, and its limits.
 struct Contestant {
   std::string name;
   Choice choice{};
-  bool resident = false;      ///< takes jungfrau, and a count and a list that ride on it, nothing else
-  bool photons_only = false;  ///< of jungfrau
+  bool resident = false;      ///< true: supports only jungfrau, and a count and a list from its pass
+  bool photons_only = false;  ///< true: jungfrau makes only photons
 };
 
 class UnitContract : public testing::TestWithParam<Contestant> {};

@@ -8,11 +8,11 @@
 
 namespace rashpa::wire {
 
-/// An IPv4 or IPv6 address with a UDP port, as the socket calls want it.
+/// An IPv4 or IPv6 address with a UDP port, in the form of socket calls.
 class Address {
  public:
   Address() = default;
-  /// Throws ConfigError when `text` is no numeric address.
+  /// Reads an address. Throws ConfigError when `text` is no numeric address.
   Address(const std::string& text, std::uint16_t port);
   explicit Address(const sockaddr_storage& storage) noexcept : storage_(storage) {}
 
@@ -20,7 +20,7 @@ class Address {
   [[nodiscard]] bool wildcard() const noexcept;
   [[nodiscard]] std::uint16_t port() const noexcept;
   void set_port(std::uint16_t port) noexcept;
-  /// The IP address: 4 bytes and 12 zeros, or 16 bytes.
+  /// Returns the IP address: 4 bytes and 12 zeros, or 16 bytes.
   [[nodiscard]] std::array<std::uint8_t, 16> ip() const noexcept;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage_); }

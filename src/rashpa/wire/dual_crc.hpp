@@ -14,25 +14,25 @@ struct CrcPair {
   friend bool operator==(const CrcPair&, const CrcPair&) = default;
 };
 
-/// Both checksums in one pass over the bytes, chained like core's crc32() and crc32c(): `before` holds the values of
-/// the bytes before. Folds with carry-less multiplication modulo the product of both polynomials, so that one pass
-/// serves both: 22 GB/s where one after the other (ISA-L) is 7.6, both in cache on a Zen 3 core. Processors without
-/// PCLMUL make two passes.
+/// Returns both checksums in one pass over the bytes, chained like core's crc32() and crc32c(): `before` has the values
+/// of the preceding bytes. It folds with carry-less multiplication modulo the product of both polynomials, so that one
+/// pass serves both. Speed in cache on a Zen 3 core: 22 GB/s, against 7.6 GB/s for two passes (ISA-L). Processors
+/// without PCLMUL make two passes.
 CrcPair dual_crc(std::span<const std::byte> bytes, CrcPair before) noexcept;
 
-/// One way to do it that this processor can; the last is the fastest. For tests.
+/// An implementation that this processor supports; the last one is the fastest. For tests.
 struct DualCrcWay {
   const char* name;
-  CrcPair (*run)(std::span<const std::byte> bytes, CrcPair before) noexcept;  ///< at least kDualCrcShortest bytes
+  CrcPair (*run)(std::span<const std::byte> bytes, CrcPair before) noexcept;  ///< takes at least kDualCrcShortest bytes
 };
 std::span<const DualCrcWay> dual_crc_ways() noexcept;
 inline constexpr std::size_t kDualCrcShortest = 256;
 
-/// CRC32C of two runs of bytes from those of each, for when the second was made before the first was known. Used by one
-/// thread: it remembers the lengths it has seen.
+/// Computes the CRC32C of two runs of bytes from the CRC32C of each, where the second was computed before the first was
+/// known. One thread; it caches the lengths it has seen.
 class Crc32cJoin {
  public:
-  /// `bytes`: length of the second run.
+  /// Returns the joined CRC32C; `bytes` is the length of the second run.
   std::uint32_t operator()(std::uint32_t first, std::uint32_t second, std::size_t bytes) noexcept;
 
  private:

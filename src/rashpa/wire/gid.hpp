@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Addresses of RoCEv1: link-local GIDs fe80::/64 whose interface identifier is the EUI-64 form of the MAC address, so
-/// that the destination's MAC address follows from its GID, as it does for the kernel.
+/// The addresses of RoCEv1: link-local GIDs fe80::/64 whose interface identifier is the EUI-64 form of the MAC address.
+/// So the destination's MAC address follows from its GID, as in the kernel.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@ using Gid = std::array<std::uint8_t, 16>;
 
 [[nodiscard]] Gid gid_of(const MacAddress& mac) noexcept;
 [[nodiscard]] std::string text_of(const Gid& gid);
-/// Empty when `gid` is no link-local GID made from the MAC address of a station.
+/// Returns the MAC address; nothing when `gid` is no link-local GID made from the MAC address of a station.
 [[nodiscard]] std::optional<MacAddress> mac_of(const Gid& gid) noexcept;
 
-/// The GID in `text` as an address without port or scope: a scope names an interface of the machine that wrote it.
-/// Throws ConfigError when no MAC address follows from it.
+/// Returns the GID in `text` as an address without port or scope, since a scope names an interface of the machine that
+/// wrote it. Throws ConfigError when no MAC address follows from it.
 [[nodiscard]] Address gid_address(const std::string& text);
 
 }  // namespace rashpa::wire

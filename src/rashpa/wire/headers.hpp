@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The few headers of the data path, in the form in which it needs them: big-endian loads and stores without branches.
+/// The few headers of the data path in an efficient form: big-endian loads and stores without branches.
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -20,16 +20,17 @@ inline constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 inline constexpr std::uint16_t kPkey = 0xFFFF;
 inline constexpr std::uint16_t kRoce1Ethertype = 0x8915;
 inline constexpr std::uint8_t kIbaNextHeader = 0x1B;  ///< in the GRH: a BTH follows
-/// Queue pairs 0 and 1 are special, those below 16 are avoided (docs/explanations/software_roce.md).
+/// The lowest queue pair number that we use. Queue pairs 0 and 1 are special, those below 16 are avoided
+/// (docs/explanations/software_roce.md).
 inline constexpr std::uint32_t kFirstQpn = 16;
 
-/// The upper three bits of an opcode; the lower five are the operation.
+/// The upper three bits of an opcode, which are the transport; the lower five are the operation.
 inline constexpr std::uint8_t kTransportBits = 0xE0;
 inline constexpr std::uint8_t kRcBits = 0x00;
 inline constexpr std::uint8_t kUcBits = 0x20;
 inline constexpr std::uint8_t kUdBits = 0x60;
 
-/// UC RDMA WRITE; RC has the same operations, as_rc().
+/// The opcodes of UC RDMA WRITE; as_rc() returns those of RC.
 enum Opcode : std::uint8_t {
   write_first = 0x26,
   write_middle = 0x27,
@@ -40,15 +41,15 @@ enum Opcode : std::uint8_t {
   rc_acknowledge = 0x11,
   ud_send_only = 0x64,
   ud_send_only_imm = 0x65,
-  congestion_notification = 0x81,  ///< CNP, of no transport service
+  congestion_notification = 0x81,  ///< CNP, which belongs to no transport service
 };
 
-/// The RC opcode of a UC RDMA WRITE.
+/// Returns the RC opcode of a UC RDMA WRITE.
 constexpr std::uint8_t as_rc(std::uint8_t opcode) noexcept {
   return static_cast<std::uint8_t>(opcode & ~unsigned{kTransportBits});
 }
 
-/// a − b modulo 2^24, −2^23 … 2^23 − 1: positive when `a` comes after `b`.
+/// Returns a − b modulo 2^24, −2^23 … 2^23 − 1: positive when `a` comes after `b`.
 constexpr std::int32_t psn_distance(std::uint32_t a, std::uint32_t b) noexcept {
   return static_cast<std::int32_t>((a - b) << 8) >> 8;
 }
@@ -75,7 +76,7 @@ void store_be(std::byte* at, T value) noexcept {
   std::memcpy(at, &value, sizeof value);
 }
 
-/// Base transport header of a packet; `bytes` is BTH … ICRC.
+/// The base transport header of a packet; `bytes` is BTH … ICRC.
 struct Bth {
   std::uint8_t opcode = 0;
   std::uint8_t pad = 0;
@@ -103,7 +104,7 @@ inline void store_bth(std::byte* at, std::uint8_t opcode, std::uint32_t pad, std
   store_be<std::uint32_t>(at + 8, (psn & kPsnMask) | (ack_request ? 0x80000000U : 0U));
 }
 
-/// Another sequence number for a header that is there.
+/// Overwrites the sequence number of an existing header.
 inline void store_psn(std::byte* at, std::uint32_t psn) noexcept {
   store_be<std::uint32_t>(at + 8, (load_be<std::uint32_t>(at + 8) & ~kPsnMask) | (psn & kPsnMask));
 }
@@ -139,7 +140,7 @@ inline void store_aeth(std::byte* at, const Aeth& aeth) noexcept {
   store_be<std::uint32_t>(at, std::uint32_t{aeth.syndrome} << 24 | (aeth.msn & kPsnMask));
 }
 
-/// Datagram header of UD.
+/// The datagram header of UD.
 struct Deth {
   std::uint32_t qkey = 0;
   std::uint32_t source_qpn = 0;
@@ -154,7 +155,7 @@ inline void store_deth(std::byte* at, const Deth& deth) noexcept {
   store_be<std::uint32_t>(at + 4, deth.source_qpn & 0xFFFFFFU);
 }
 
-/// The header in front of the payload of a UD SEND, little endian: schema/line_header.md.
+/// The header before the payload of a UD SEND, little endian: schema/line_header.md.
 struct LineHeader {
   enum Kind : std::uint16_t { line = 1, record = 2, credit = 3 };
   static constexpr std::size_t kBytes = 16;
@@ -176,8 +177,8 @@ inline void store_line_header(std::byte* at, const LineHeader& header) noexcept 
   std::memcpy(at, &header, sizeof header);
 }
 
-/// The bytes in front of the pixels: BTH, extended headers and, with UD, the line header; 0 for opcodes that carry
-/// none. One table for all 256, as it is asked for every packet.
+/// Returns the bytes before the pixels: BTH, extended headers and, with UD, the line header; 0 for opcodes without
+/// pixels. It is one table of all 256 opcodes, since it is read for each packet.
 constexpr std::size_t header_bytes_of(std::uint8_t opcode) noexcept {
   const std::uint8_t transport = opcode & kTransportBits;
   if (opcode == ud_send_only) return kBth + kDeth + LineHeader::kBytes;
@@ -207,11 +208,11 @@ inline constexpr auto kHeaderBytes = [] {
 }();
 constexpr std::size_t header_bytes(std::uint8_t opcode) noexcept { return kHeaderBytes[opcode]; }
 
-/// Bytes of padding that bring a payload to a multiple of 4.
+/// Returns the bytes of padding to a multiple of 4.
 constexpr std::uint32_t pad_of(std::uint64_t payload) noexcept { return static_cast<std::uint32_t>(-payload & 3U); }
 
-/// The payload behind `headers` bytes of `body` (the bytes behind the BTH, without ICRC); false when the packet is too
-/// short for them or its padding does not fit.
+/// Extracts the payload behind `headers` bytes of `body` (the bytes after the BTH, without ICRC). Returns false when
+/// the packet is too short or its padding is wrong.
 inline bool take_payload(const Bth& bth, std::span<const std::byte> body, std::size_t headers,
                          std::span<const std::byte>& payload) noexcept {
   if (body.size() < headers + bth.pad) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Known bytes and golden packets, for tests of this folder and of those that use it.
+/// Known bytes and golden packets, for tests of this folder and of its users.
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -12,7 +12,7 @@
 
 namespace rashpa::wire::testing {
 
-/// Pseudo-random bytes of a seed.
+/// Fills `bytes` with pseudo-random bytes of a seed.
 inline void fill(std::span<std::byte> bytes, std::uint64_t seed) {
   std::uint64_t state = seed * 0x9E3779B97F4A7C15ULL + 1;
   for (std::byte& byte : bytes) {

@@ -8,7 +8,7 @@
 
 namespace rashpa {
 
-/// One byte per image of a run: written by one thread, read by any while the run goes on.
+/// The completeness of each image of a run, one byte each. One thread writes it; any thread may read it during the run.
 class CompletenessTable {
  public:
   explicit CompletenessTable(std::uint64_t images = 0) : states_(images) {}

@@ -15,16 +15,15 @@
 
 namespace rashpa {
 
-/// `size` zeros in pages of their own, read and written by any thread, one value at a time. The system gives a page
-/// when it is first written to: room for many more values than come costs addresses and no memory, and nothing is moved
-/// or allocated when they come.
+/// An array of `size` zeros in its own memory pages. Any thread may read and write single values. The system provides a
+/// page at its first write: unused room costs addresses and no memory, and values are never moved.
 template <typename T>
 class PageArray {
   static_assert(std::is_trivially_copyable_v<T> && std::atomic_ref<T>::is_always_lock_free);
 
  public:
   PageArray() = default;
-  /// Throws ResourceError when the process has too few addresses left.
+  /// Reserves the addresses. Throws ResourceError when the process has too few addresses left.
   explicit PageArray(std::uint64_t size) : size_(size) {
     if (size == 0) return;
     void* at = MAP_FAILED;
@@ -53,7 +52,7 @@ class PageArray {
   PageArray& operator=(const PageArray&) = delete;
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// `at` < size().
+  /// Returns the value with number `at` < size().
   [[nodiscard]] std::atomic_ref<T> operator[](std::uint64_t at) const noexcept {
     return std::atomic_ref<T>(values_[at]);
   }

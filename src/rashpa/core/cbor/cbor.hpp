@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// CBOR (RFC 8949), as far as messages of streams need it: written at the end of memory that is kept.
+/// A writer of CBOR (RFC 8949), as far as messages of streams need it. It appends to memory that the owner reuses.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,14 +26,15 @@ class Cbor {
   void bytes_head(std::uint64_t size) { head(2, size); }
   void append(std::span<const std::byte> data) { out_.insert(out_.end(), data.begin(), data.end()); }
 
-  /// A map: its entries are written while it lives, each begun by key(). They are at most 65535.
+  /// A map under construction. Each entry begins with key(); a map has at most 65535 entries. The destructor completes
+  /// it.
   class Map {
    public:
     explicit Map(Cbor& cbor);
     ~Map();
     Map(const Map&) = delete;
     Map& operator=(const Map&) = delete;
-    /// Writes a key, whose value is written next.
+    /// Writes a key; the caller writes its value next.
     Cbor& key(std::string_view name);
 
    private:

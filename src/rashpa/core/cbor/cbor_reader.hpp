@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// CBOR (RFC 8949) of strangers: a cursor over a message that takes no memory. Lengths, depth and the number of items
-/// are bounded; an item that does not fit makes the whole message bad, and nothing more is read of it.
+/// A reader of CBOR (RFC 8949) from untrusted peers: a cursor over a message that allocates nothing. It bounds lengths,
+/// depth and the number of items. An item that exceeds a bound makes the whole message bad, and reading ends.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@ namespace rashpa {
 class CborReader {
  public:
   enum class Kind : std::uint8_t { count, negative, bytes, text, array, map, tag, simple };
-  /// The beginning of an item. `value`: the number, the length, the number of items, or the tag.
+  /// The head of an item. `value` is the number, the length, the number of items, or the tag.
   struct Head {
     Kind kind = Kind::simple;
     std::uint64_t value = 0;
@@ -24,25 +24,26 @@ class CborReader {
 
   explicit CborReader(std::span<const std::byte> message) noexcept : in_(message) {}
 
-  /// Returns false after the first thing that is wrong.
+  /// Returns false after the first error in the message.
   [[nodiscard]] bool good() const noexcept { return good_; }
-  /// Returns true when nothing is left.
+  /// Returns true when the whole message has been read.
   [[nodiscard]] bool at_end() const noexcept { return at_ == in_.size(); }
 
-  /// The next item's beginning, whatever it is; of a bad message a simple value.
+  /// Reads the head of the next item of any kind. In a bad message it returns the head of a simple value.
   Head head() noexcept;
-  /// The kind of the next item, which is not taken.
+  /// Returns the kind of the next item without reading it.
   [[nodiscard]] Kind peek() const noexcept;
-  /// The next item where it is of this kind; otherwise it is passed over, and the message stays good.
+  /// Reads the next item if it is a number (text, bytes, tag alike). Skips an item of another kind and returns nothing;
+  /// the message stays good.
   std::optional<std::uint64_t> count() noexcept;
   std::optional<std::string_view> text() noexcept;
   std::optional<std::span<const std::byte>> bytes() noexcept;
   std::optional<std::uint64_t> tag() noexcept;
-  /// Passes over one whole item.
+  /// Skips one whole item.
   void skip() noexcept { skip(0); }
 
-  /// Calls `entry(name)` for each entry of the map that comes next; it reads the value or leaves it. Entries with
-  /// another key than a text are passed over. False: no map comes, and the next item is passed over.
+  /// Calls `entry(name)` for each entry of the next item, a map; an entry that the call does not read is skipped.
+  /// Entries whose key is no text are skipped, too. Returns false, and skips the item, when it is no map.
   template <typename Entry>
   bool map(const Entry& entry) noexcept {
     return each(Kind::map, [&] {
@@ -53,7 +54,7 @@ class CborReader {
       }
     });
   }
-  /// Calls `item(number)` for each item of the array that comes next. Returns false as map() does.
+  /// Calls `item(number)` for each item of the next item, an array. Returns false as map() does.
   template <typename Item>
   bool array(const Item& item) noexcept {
     std::uint64_t number = 0;

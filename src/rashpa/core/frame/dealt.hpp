@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Frames of images that are dealt among receivers: any of a slice's, in any order; only their records name the frame.
+/// Frame numbers of images that are dealt among receivers. A receiver gets any frames of the slice in any order; only
+/// the frame records name them.
 #include <cstdint>
 
 #include "rashpa/core/end.hpp"
@@ -8,14 +9,14 @@
 
 namespace rashpa {
 
-/// The number of a frame that is not known yet.
+/// A frame number that is not known yet.
 inline constexpr std::uint64_t kUnknownFrame = ~std::uint64_t{0};
 
-/// Stands for the slice of images that are dealt: the frame of each is unknown until its record names it.
+/// The slice of dealt images: the number of each frame is unknown until its record arrives.
 inline constexpr Slice kToldByRecords{0, kUnknownFrame};
 
-/// The most images that one destination is brought of a slice's `images`. Where they are dealt it is not their number:
-/// one that was taken back may be dealt to the same destination any number of times.
+/// Returns the most images that one destination can receive of a slice's `images`. For dealt images the number is
+/// larger, since an image that was taken back may be dealt to the same destination again.
 constexpr std::uint64_t most_images(std::uint64_t images, bool dealt) noexcept { return dealt ? kMostImages : images; }
 
 /// Returns true when the frame is one of the slice's first `images`.

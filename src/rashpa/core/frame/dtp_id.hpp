@@ -4,8 +4,8 @@
 
 namespace rashpa {
 
-/// The largest id of a DTP in a run. An immediate has only its lowest byte; queue pairs distinguish DTPs, and records
-/// have the whole number.
+/// The largest id of a DTP in a run. An immediate contains only its lowest byte: queue pairs distinguish DTPs, and
+/// frame records contain the whole id.
 inline constexpr std::uint32_t kLargestDtpId = 65535;
 
 }  // namespace rashpa

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Types of results, as types of C++.
+/// The C++ types of results.
 #include <cstdint>
 
 #include "rashpa/core/frame/results.hpp"
 
 namespace rashpa {
 
-/// Calls `work` with the function that reads a Scalar as the type says; its result has the type in a file:
-/// with_reader(type, [](auto read) { using T = decltype(read(Scalar())); … }).
+/// Calls `work` with the function that reads a Scalar as `type` requires. That function returns the type that files
+/// use: with_reader(type, [](auto read) { using T = decltype(read(Scalar())); … }).
 template <typename Work>
 auto with_reader(Column::Type type, Work work) {
   switch (type) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The results of a pipeline for every image besides its pixels: numbers in named columns, and the reasons of its
-/// vetoes.
+/// The results of a pipeline for each image besides its pixels: numbers in named columns, and reasons of vetoes.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,7 +15,7 @@
 
 namespace rashpa {
 
-/// One number of one image; its Column says how to read it.
+/// A number of an image; its Column gives the type.
 class Scalar {
  public:
   constexpr Scalar() noexcept = default;
@@ -35,7 +34,7 @@ class Scalar {
   std::uint64_t bits_ = 0;
 };
 
-/// A column of numbers, one an image, as files and reports name it.
+/// A column with one number for each image, under the name that files and reports use.
 struct Column {
   enum class Type : std::uint8_t {
     u32,  ///< Scalar::count, below 2^32
@@ -48,11 +47,11 @@ struct Column {
   std::string unit{};  ///< "pixels", "photons", …
   std::string doc{};
   bool of_header =
-      false;  ///< said by the detector with its packets, and not found in pixels: known of every image that came
+      false;  ///< sent by the detector in its packets and not computed from pixels; known for each image that came
   friend bool operator==(const Column&, const Column&) = default;
 };
 
-/// The value of a column of the header, of which all are i64, for an image of which nothing came.
+/// The value of a header column (type i64) for an image of which nothing came.
 inline constexpr std::int64_t kNoHeader = std::numeric_limits<std::int64_t>::min();
 
 constexpr std::string_view name_of(Column::Type type) noexcept {
@@ -60,22 +59,22 @@ constexpr std::string_view name_of(Column::Type type) noexcept {
   return names[static_cast<std::uint8_t>(type) & 3U];
 }
 
-/// The reasons that a veto of one pipeline can have. The first five are the same in every pipeline, as files have
-/// numbered them from the beginning; those that only this pipeline has follow.
+/// The reasons for a veto in one pipeline. All pipelines share the first five, whose numbers files have always used;
+/// the pipeline's own reasons follow.
 class VetoReasons {
  public:
   static constexpr std::array<std::string_view, 5> kFirst{"none", "too_few", "too_many", "dark", "partial"};
   static constexpr std::size_t kMost = 255;
 
   VetoReasons() : names_(kFirst.begin(), kFirst.end()) {}
-  /// The number of the reason `name`, which is added when it is new.
+  /// Returns the number of the reason `name`, and adds it when it is new.
   VetoReason add(std::string_view name) {
     const auto found = std::find(names_.begin(), names_.end(), name);
     const auto at = static_cast<std::size_t>(found - names_.begin());
     if (at == names_.size()) names_.emplace_back(name);
     return static_cast<VetoReason>(at);
   }
-  /// The names by number, from 0; "none" is the first.
+  /// Returns the names by number; number 0 is "none".
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
   friend bool operator==(const VetoReasons&, const VetoReasons&) = default;
 
@@ -83,21 +82,21 @@ class VetoReasons {
   std::vector<std::string> names_;
 };
 
-/// Rows of named columns, any number of them an image up to `capacity`.
+/// A table of named columns, with 0 to `capacity` rows for each image.
 struct Table {
-  std::string name;  ///< of the kernel that makes it
+  std::string name;  ///< name of the kernel that makes the table
   std::vector<Column> columns;
   std::uint32_t capacity = 0;  ///< most rows of an image
   friend bool operator==(const Table&, const Table&) = default;
 };
 
-/// The rows of one image, one after the other: value of column c in row r at values[r · columns + c].
+/// The rows of one image, stored one after another: column c of row r is values[r · columns + c].
 struct TableView {
   const Scalar* values = nullptr;
   std::uint32_t rows = 0;
 };
 
-/// Most columns of a table, and most rows of an image in one.
+/// The most columns of a table; kMostTableRows is the most rows of an image in a table.
 inline constexpr std::size_t kMostTableColumns = 16;
 inline constexpr std::uint32_t kMostTableRows = 1U << 20U;
 /// Most tables that a pipeline makes.
@@ -108,16 +107,16 @@ struct Axis {
   std::string name;
   std::string unit{};
   std::string doc{};
-  std::vector<double> values{};  ///< one a bin: its centre; empty where a kernel only declares that there is the axis
+  std::vector<double> values{};  ///< centre of each bin; empty where a kernel declares the axis without values
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
-/// Arrays of fixed length, one value a bin: the same bins for every image.
+/// A profile: arrays with one value for each bin. All images have the same bins.
 struct Profile {
-  std::string name;            ///< of the kernel that makes it
+  std::string name;            ///< name of the kernel that makes the profile
   std::vector<Column> arrays;  ///< float64; plots show the first one
-  std::vector<Axis> axes;      ///< one or two, the slow one first
-  std::string definition{};    ///< NeXus application definition that arrays and axes are named after; empty: none
+  std::vector<Axis> axes;      ///< one or two axes, the slow one first
+  std::string definition{};    ///< NeXus application definition that names the arrays and axes; empty: none
   [[nodiscard]] std::size_t bins() const noexcept {
     std::size_t bins = 1;
     for (const Axis& axis : axes) bins *= axis.values.size();
@@ -126,7 +125,7 @@ struct Profile {
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 
-/// The arrays of one image, one after the other: bin b of array a at values[a · bins + b], the slow axis first.
+/// The arrays of one image, stored one after another: bin b of array a is values[a · bins + b], the slow axis first.
 struct ProfileView {
   const double* values = nullptr;
 };
@@ -155,25 +154,23 @@ constexpr std::string_view name_of(Quantity::Type type) noexcept {
   return names[static_cast<std::size_t>(type)];
 }
 
-/// Arrays of one shape that grow over many images, and are results when their window of images ends.
-///
-/// A window is `window` consecutive images of the buffer's time slice, by index, whatever becomes of them: image i
-/// belongs to window i / window. It is a multiple of a stack. Windows end with their last stack, the one that is open
-/// at the end of the run ends there.
+/// Arrays of one shape that accumulate over a window of images and become results when the window ends.
+/// A window is `window` consecutive images of the buffer's time slice by index, whatever their fate: image i belongs to
+/// window i / window. A window is a multiple of a stack and ends with its last stack; an open window ends with the run.
 struct Accumulation {
-  std::string name;  ///< of the kernel that makes it
+  std::string name;  ///< name of the kernel that makes the accumulation
   std::vector<Quantity> quantities;
-  std::vector<std::uint32_t> shape;  ///< of each quantity: rows, columns of an image; bins of a profile
+  std::vector<std::uint32_t> shape;  ///< of each quantity: rows and columns of an image, or bins of a profile
   std::vector<Axis> axes{};          ///< none, or one for each dimension
   std::uint64_t window = 0;          ///< images; 0: the whole run
-  bool accepted = true;              ///< only images that the pipeline accepts; otherwise all that reach the kernel
+  bool accepted = true;              ///< true: only images that the pipeline accepts; false: all that reach the kernel
 
   [[nodiscard]] std::size_t elements() const noexcept {
     std::size_t all = 1;
     for (const std::uint32_t one : shape) all *= one;
     return all;
   }
-  /// The bytes of one window, all quantities together.
+  /// Returns the bytes of one window with all its quantities.
   [[nodiscard]] std::size_t bytes() const noexcept {
     std::size_t all = 0;
     for (const Quantity& one : quantities) all += elements() * bytes_of(one.type);
@@ -182,7 +179,7 @@ struct Accumulation {
   friend bool operator==(const Accumulation&, const Accumulation&) = default;
 };
 
-/// Most accumulations that a pipeline makes, most quantities of one.
+/// The most accumulations of a pipeline; kMostQuantities is the most quantities of one.
 inline constexpr std::size_t kMostAccumulations = 2;
 inline constexpr std::size_t kMostQuantities = 8;
 
@@ -191,21 +188,21 @@ struct AccumulatedView {
   std::array<const std::byte*, kMostQuantities> values{};  ///< by quantity, elements row-major
   std::uint64_t window = 0;                                ///< number, from 0
   std::uint64_t first = 0;                                 ///< index of its first image
-  std::uint64_t end = 0;                                   ///< behind its last one; 0: no window has ended
-  std::uint64_t images = 0;                                ///< that were added up
+  std::uint64_t end = 0;                                   ///< index behind its last image; 0: no window has ended
+  std::uint64_t images = 0;                                ///< images that were accumulated
   [[nodiscard]] bool ended() const noexcept { return end != 0; }
 };
 /// One view for each accumulation.
 using Accumulated = std::array<AccumulatedView, kMostAccumulations>;
 
-/// The outputs of a pipeline beside pixels and lists; made once, before the run.
+/// The outputs of a pipeline besides pixels and lists. Made once, before the run.
 struct Results {
   std::vector<Column> columns;
   VetoReasons reasons;
   std::vector<Table> tables{};
   std::vector<Profile> profiles{};
   std::vector<Accumulation> accumulations{};
-  /// Place of the column, or columns.size().
+  /// Returns the position of the column `name`, or columns.size() when there is none.
   [[nodiscard]] std::size_t column(std::string_view name) const noexcept {
     const auto found =
         std::find_if(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });

@@ -9,7 +9,8 @@
 
 namespace rashpa {
 
-/// The bits of a lost pixel of any type: the maximum of unsigned types, the minimum of signed ones, NaN.
+/// Returns the bits of a lost pixel of any type: the maximum of unsigned types, the minimum of signed ones, NaN for
+/// floats.
 constexpr std::uint32_t lost_bits(PixelType type) noexcept {
   switch (type) {
     case PixelType::u8:

@@ -5,26 +5,26 @@
 
 namespace rashpa {
 
-/// Describes how a module lies in the image: its frame, with row 0 on top, is turned clockwise, and then, if flipped,
-/// mirrored left to right. All eight ways in which a rectangle can lie.
+/// The orientation of a module in the image. Its frame, with row 0 on top, is turned clockwise and then, if flipped,
+/// mirrored left to right. This covers all eight orientations of a rectangle.
 struct Orientation {
   std::uint32_t turn = 0;  ///< degrees: 0, 90, 180 or 270
   bool flip = false;
   [[nodiscard]] constexpr bool upright() const noexcept { return turn == 0 && !flip; }
-  /// Returns true when the turned frame is as wide as the frame is high.
+  /// Returns true when turning exchanges the width and the height of a frame.
   [[nodiscard]] constexpr bool swaps_sides() const noexcept { return turn % 180 != 0; }
   [[nodiscard]] constexpr bool valid() const noexcept { return turn % 90 == 0 && turn < 360; }
   friend constexpr auto operator<=>(const Orientation&, const Orientation&) = default;
 };
 
-/// The width and height of a turned frame of width × height pixels.
+/// Returns the width and height of a frame of width × height pixels after turning.
 constexpr std::pair<std::uint32_t, std::uint32_t> turned_sides(Orientation way, std::uint32_t width,
                                                                std::uint32_t height) noexcept {
   return way.swaps_sides() ? std::pair{height, width} : std::pair{width, height};
 }
 
-/// Describes where the pixels of a frame of width × height lie in the turned one: column c, row r of the frame at
-/// (x + c·column_x + r·row_x, y + c·column_y + r·row_y). Steps are −1, 0 or 1, so that the way back has the same ones.
+/// The mapping of a frame of width × height pixels to the turned frame. Column c, row r of the frame goes to (x +
+/// c·column_x + r·row_x, y + c·column_y + r·row_y). Steps are −1, 0 or 1, and the inverse has the same steps.
 struct TurnedAxes {
   std::int64_t x = 0, y = 0;
   std::int64_t column_x = 1, column_y = 0;

@@ -8,7 +8,7 @@ namespace rashpa {
 /// The type of one pixel in memory and on the wire, little endian.
 enum class PixelType : std::uint8_t { u8, u16, u32, i16, i32, f32 };
 
-/// Bytes of one pixel.
+/// Returns the bytes of one pixel.
 constexpr std::uint32_t pixel_bytes(PixelType type) noexcept {
   switch (type) {
     case PixelType::u8:
@@ -21,7 +21,7 @@ constexpr std::uint32_t pixel_bytes(PixelType type) noexcept {
   }
 }
 
-/// The NumPy name of the type: "uint16", "float32", …
+/// Returns the NumPy name of the type: "uint16", "float32", …
 constexpr std::string_view pixel_name(PixelType type) noexcept {
   switch (type) {
     case PixelType::u8:

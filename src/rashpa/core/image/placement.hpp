@@ -21,15 +21,15 @@ struct Placement {
   [[nodiscard]] constexpr std::uint64_t payload_bytes() const noexcept {
     return static_cast<std::uint64_t>(line_bytes) * lines;
   }
-  /// Destination offset of line 0 of image `index`.
+  /// Returns the destination offset of line 0 of image `index`.
   [[nodiscard]] constexpr std::uint64_t image_offset(std::uint64_t index) const noexcept {
     return pixels_offset + (index % slots) * slot_bytes + first_line_offset;
   }
   [[nodiscard]] constexpr std::uint64_t record_offset(std::uint64_t index) const noexcept {
     return records_offset + (index % slots) * 128;
   }
-  /// The offset of the record that says which images were left out. It has no slot: a source that has none may write
-  /// it.
+  /// Returns the offset of the record that lists skipped images. It has no slot, so a source without a granted slot may
+  /// write it.
   [[nodiscard]] constexpr std::uint64_t skip_offset() const noexcept { return records_offset + slots * 128ULL; }
   /// Returns true when consecutive lines are contiguous at the destination, so that runs may be merged.
   [[nodiscard]] constexpr bool contiguous() const noexcept { return pitch == line_bytes || lines == 1; }

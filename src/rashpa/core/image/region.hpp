@@ -25,7 +25,7 @@ struct Slice {
   std::uint64_t phase = 0;
   friend bool operator==(const Slice&, const Slice&) = default;
 
-  /// The frame number of the `index`-th image of the slice.
+  /// Returns the frame number of the slice's image number `index`.
   [[nodiscard]] constexpr std::uint64_t frame(std::uint64_t index) const noexcept { return phase + index * every; }
   /// Returns how many of the frames 0 … `frames`−1 belong to the slice.
   [[nodiscard]] constexpr std::uint64_t images(std::uint64_t frames) const noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Values by which a detector says that a pixel holds no count: gaps, dead pixels, counters that are full.
+/// Pixel values by which a detector marks pixels without a count: gaps, dead pixels, full counters.
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace rashpa {
 
-/// The meaning of a special value. All but `saturated` are lasting properties of a pixel.
+/// The meaning of a special value. All but `saturated` are permanent properties of a pixel.
 enum class Meaning : std::uint8_t {
   gap,               ///< there is no sensor
   dead,              ///< the pixel never counts
@@ -23,7 +23,7 @@ enum class Meaning : std::uint8_t {
   saturated,  ///< there were more counts than the pixel can hold
 };
 
-/// The bit of NXmx pixel_mask; 0 for a value that is no property of the pixel.
+/// Returns the bit in NXmx pixel_mask; 0 for `saturated`, which is no property of the pixel.
 constexpr std::uint32_t mask_bit(Meaning meaning) noexcept {
   switch (meaning) {
     case Meaning::gap:
@@ -46,9 +46,9 @@ constexpr std::uint32_t mask_bit(Meaning meaning) noexcept {
   return 0;
 }
 
-/// The name that run files use: "gap", "under_responding", …
+/// Returns the name that run files use: "gap", "under_responding", …
 std::string_view name_of(Meaning meaning) noexcept;
-/// Throws ConfigError that lists the meanings when `name` is none of them.
+/// Returns the meaning with that name. Throws ConfigError with a list of all names when there is none.
 Meaning meaning_of(std::string_view name);
 
 struct SpecialValue {
@@ -57,7 +57,7 @@ struct SpecialValue {
   friend bool operator==(const SpecialValue&, const SpecialValue&) = default;
 };
 
-/// The largest value of an integer type.
+/// Returns the largest value of an integer type.
 constexpr std::int64_t largest_value(PixelType type) noexcept {
   switch (type) {
     case PixelType::u8:
@@ -73,14 +73,14 @@ constexpr std::int64_t largest_value(PixelType type) noexcept {
   }
 }
 
-/// No value of the detector's own ends its counts: they go as far as the type allows.
+/// The largest count of a detector without special values: counts go up to the limit of the type.
 inline constexpr std::int64_t kNoLargestCount = std::numeric_limits<std::int64_t>::max();
 
-/// Returns where counts end: below the smallest special value that is not negative. A negative value is never a count.
-/// Throws ConfigError when pixels of the type cannot hold a value, when one is there twice, or when it is 0.
+/// Returns the largest count: one below the smallest special value that is not negative. A negative value is never a
+/// count. Throws ConfigError when pixels of the type cannot hold a special value, or when one is 0 or occurs twice.
 std::int64_t largest_count_of(PixelType type, std::span<const SpecialValue> special);
 
-/// The mask of one image: the bits of its special values, or-ed into `mask`, one value a pixel. The type is an integer.
+/// Adds the mask bits of an image's special values to `mask`, one value a pixel, by OR. `type` is an integer type.
 void mark_special(PixelType type, std::span<const SpecialValue> special, const void* pixels,
                   std::span<std::uint32_t> mask) noexcept;
 

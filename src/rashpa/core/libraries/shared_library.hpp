@@ -4,25 +4,25 @@
 
 namespace rashpa {
 
-/// A library that this machine may or may not have, opened at run time and never unloaded (libraries of drivers keep
-/// threads and handlers).
+/// A library that may be installed on this machine. It is opened at run time and never unloaded, because driver
+/// libraries keep threads and handlers.
 class SharedLibrary {
  public:
-  /// Throws ResourceError with the name, the cause, and `advice`, the remedy.
+  /// Opens the library. Throws ResourceError with the name, the cause, and the remedy `advice`.
   SharedLibrary(const char* file, std::string advice);
 
-  /// The symbol, of exactly this version when one is named. Throws ResourceError that names it when the library is too
-  /// old.
+  /// Returns the symbol, in exactly this version when one is given. Throws ResourceError with its name when the library
+  /// is too old.
   [[nodiscard]] void* symbol(const char* name, const char* version = nullptr) const;
-  /// The same, or null.
+  /// Returns the symbol as symbol() does, or null when there is none.
   [[nodiscard]] void* symbol_if_any(const char* name, const char* version = nullptr) const noexcept;
 
-  /// The symbol as a function, in the pointer of an entry of a table. Throws as symbol().
+  /// Loads the symbol into a function pointer of a table. Throws as symbol() does.
   template <typename Function>
   void load(Function*& out, const char* name, const char* version = nullptr) const {
     out = reinterpret_cast<Function*>(symbol(name, version));
   }
-  /// The same, or null.
+  /// Loads the symbol as load() does, or null when there is none.
   template <typename Function>
   void load_if_any(Function*& out, const char* name, const char* version = nullptr) const noexcept {
     out = reinterpret_cast<Function*>(symbol_if_any(name, version));

@@ -6,12 +6,12 @@
 
 namespace rashpa::publisher {
 
-/// A message as libzmq keeps it: zmq_msg_t of its binary interface.
+/// A message in the binary interface of libzmq: zmq_msg_t.
 struct alignas(void*) ZeromqMessage {
   std::array<std::byte, 64> bytes{};
 };
 
-/// A socket or a file to wait for: zmq_pollitem_t.
+/// A socket or a file to poll: zmq_pollitem_t.
 struct ZeromqPollItem {
   void* socket = nullptr;
   int file = -1;
@@ -19,7 +19,8 @@ struct ZeromqPollItem {
   short got = 0;
 };
 
-/// The functions of libzmq 4.3 that are used, found at run time: a program without such sockets needs no ZeroMQ.
+/// The functions of libzmq 4.3 that we use, loaded at run time. A program without ZeroMQ sockets does not need the
+/// library.
 struct ZeromqLibrary {
   void* (*ctx_new)() = nullptr;
   int (*ctx_term)(void* context) = nullptr;
@@ -43,10 +44,10 @@ struct ZeromqLibrary {
   const char* (*error_text)(int code) = nullptr;
 };
 
-/// Throws ResourceError that says what to install. `file`: of the library, loaded once.
+/// Loads the library `file` once. Throws ResourceError with the package to install.
 [[nodiscard]] ZeromqLibrary load_zeromq(const char* file = "libzmq.so.5");
 
-/// Numbers of libzmq's binary interface, which have not changed since 4.2.
+/// Constants of libzmq's binary interface, unchanged since version 4.2.
 namespace zeromq {
 inline constexpr int kPair = 0;  // sockets
 inline constexpr int kRep = 4;

@@ -7,7 +7,7 @@
 
 namespace rashpa {
 
-/// A latency histogram of fixed size: 16 buckets an octave, so that a percentile is within 6 % of the true value; the
+/// A latency histogram of fixed size with 16 buckets an octave: a percentile is within 6 % of the true value, and the
 /// maximum is exact. One thread records, any thread reads.
 class Histogram {
  public:
@@ -15,10 +15,10 @@ class Histogram {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t sum_ns() const noexcept { return sum_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t max_ns() const noexcept { return max_.load(std::memory_order_relaxed); }
-  /// The value below which the fraction `p` (0 … 1) of all records lies; 0 when there are none. Never above max_ns().
+  /// Returns the value below which the fraction `p` (0 … 1) of all records lies, at most max_ns(); 0 without records.
   [[nodiscard]] std::int64_t percentile_ns(double p) const noexcept;
-  /// Counts the records below 2^`first` ns, below 2^(first + 1) ns, … one for each place of `counts`; exact, and never
-  /// falling. `first` is 4 … 63 and so is the last.
+  /// Counts the records below 2^`first` ns, below 2^(first + 1) ns, …, one for each element of `counts`. Counts are
+  /// exact and never decrease between calls. `first` and the last exponent are 4 … 63.
   void count_below(unsigned first, std::span<std::uint64_t> counts) const noexcept;
   void reset() noexcept;
 

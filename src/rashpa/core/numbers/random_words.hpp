@@ -12,17 +12,17 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
-/// The uses of random words: two uses of one seed share none.
+/// The uses of random words. Two uses of the same seed get independent words.
 enum class Use : std::uint8_t { packet_fault, fault_choice, image_stall };
 
-/// Random words by number: word n is a hash of seed, use, stream (the DTP) and n. There is no state that one stream
-/// could come to share with another, be it some words later; and a word does not depend on how many were asked for.
+/// Random words by number: word n is a hash of seed, use, stream (the DTP) and n. No state exists that two streams
+/// could share, and a word does not depend on how many were drawn before.
 class RandomWords {
  public:
   constexpr RandomWords(std::uint64_t seed, Use use, std::uint64_t stream) noexcept
       : key_(mix(mix(mix(seed) ^ static_cast<std::uint64_t>(use)) ^ stream)) {}
   [[nodiscard]] constexpr std::uint64_t word(std::uint64_t number) const noexcept { return mix(key_ ^ mix(number)); }
-  /// A number in [0, 1).
+  /// Returns a number in [0, 1).
   [[nodiscard]] constexpr double uniform(std::uint64_t number) const noexcept {
     return static_cast<double>(word(number) >> 11) * 0x1p-53;
   }

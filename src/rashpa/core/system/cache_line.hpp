@@ -4,7 +4,7 @@
 
 namespace rashpa {
 
-/// Bytes that processors move at once: memory that one thread writes alone begins at a multiple of them.
+/// The bytes of a cache line. Memory that one thread writes alone is aligned to it.
 inline constexpr std::size_t kCacheLine = 64;
 
 }  // namespace rashpa

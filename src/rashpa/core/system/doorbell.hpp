@@ -11,9 +11,9 @@ namespace rashpa {
 class Doorbell {
  public:
   Doorbell() = default;
-  /// Each ring rings `behind`, too, which outlives this one.
+  /// Creates a doorbell whose rings also ring `behind`, which outlives it.
   explicit Doorbell(Doorbell& behind) noexcept : behind_(&behind) {}
-  /// Tells the sleeper that there is something to look at.
+  /// Wakes the sleeping thread. Any thread.
   void ring() noexcept;
   [[nodiscard]] std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
   /// Sleeps until the count differs from `seen` or `timeout` has passed.

@@ -6,8 +6,8 @@
 
 namespace rashpa {
 
-/// An open file, by its number; it closes itself. A negative number is none: a file that could not be opened. One
-/// thread.
+/// The owner of an open file descriptor, closed by the destructor. A negative number means no file, as after a failed
+/// open. One thread.
 class FileDescriptor {
  public:
   FileDescriptor() noexcept = default;
@@ -21,7 +21,7 @@ class FileDescriptor {
     if (number_ >= 0) ::close(number_);
   }
   [[nodiscard]] int get() const noexcept { return number_; }
-  /// The caller owns it from now on.
+  /// Returns the descriptor and gives its ownership to the caller.
   [[nodiscard]] int take() noexcept { return std::exchange(number_, -1); }
 
  private:

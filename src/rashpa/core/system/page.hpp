@@ -5,7 +5,7 @@
 
 namespace rashpa {
 
-/// Bytes of a page of memory, and of a huge one, of the processors that we know.
+/// The bytes of a memory page on supported processors; kHugePage is that of a huge page.
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The pause of a thread between two looks at a word that another thread is about to write.
+/// The pause of a thread that polls a word which another thread will soon write.
 #include <atomic>
 
 namespace rashpa {

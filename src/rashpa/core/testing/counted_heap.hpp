@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Counts what a test program takes from the heap. One file of the program includes this: it defines the operators, and
-/// a test that this very program counts.
+/// Counts the heap allocations of a test program. Include it in one file of the program: it defines the allocation
+/// operators, and a test that the program counts.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ inline void* take(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace counted_heap
 
-/// Returns how often all threads of the program have taken memory so far.
+/// Returns the number of allocations of all threads so far.
 inline std::uint64_t heap_taken() noexcept { return counted_heap::g_taken.load(std::memory_order_relaxed); }
 
 }  // namespace rashpa

@@ -11,7 +11,7 @@
 
 namespace rashpa {
 
-/// A folder of a test's own, gone with the object. Throws FileError.
+/// A temporary folder of a test, which the destructor deletes. Throws FileError.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Waits of tests for a condition: a test fails with the condition's text when it does not come true.
-/// tools/check_waits.py lets tests wait in no other way; where time itself is the subject, a comment `wait: <reason>`
-/// says so.
+/// Waits of tests for a condition. A test fails with the condition's text when the condition stays false.
+/// tools/check_waits.py allows no other waits; a test about time itself has a comment `wait: <reason>`.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,10 +10,12 @@
 
 namespace rashpa {
 
-/// Long enough for a loaded machine and for sanitizers, below the 120 s that ctest gives a program.
+/// The longest wait of a test: enough for a loaded machine and sanitizers, and below the 120 s that ctest gives a
+/// program.
 inline constexpr std::chrono::seconds kPatienceOfTests{60};
 
-/// Return success as soon as `condition()` is true, failure that names it by `text` when it is not within `patience`.
+/// Returns success as soon as `condition()` is true, and a failure that names `text` when it stays false for
+/// `patience`.
 template <typename Condition>
 ::testing::AssertionResult eventually(Condition&& condition, std::string_view text,
                                       std::chrono::nanoseconds patience = kPatienceOfTests) {
@@ -39,8 +40,8 @@ template <typename Condition>
 
 }  // namespace rashpa
 
-/// Waits until the expression is true; a failure otherwise. May be used in threads of a test. In functions that return
-/// nothing, ASSERT_EVENTUALLY ends them on failure.
+/// Waits until the expression is true, and fails the test otherwise. Any thread of a test may use it. ASSERT_EVENTUALLY
+/// also returns from the function on failure.
 #define EXPECT_EVENTUALLY(...) \
   EXPECT_TRUE(::rashpa::eventually([&] { return static_cast<bool>(__VA_ARGS__); }, #__VA_ARGS__))
 #define ASSERT_EVENTUALLY(...) \

@@ -8,14 +8,14 @@ namespace rashpa {
 
 inline constexpr std::uint64_t kNsOfSecond = 1'000'000'000;
 
-/// The only conversion between TAI and UTC; its table is schema/leap_seconds.txt, which python/rashpa/data/base/tai.py
-/// reads, too. Both count nanoseconds since 1970-01-01 without leap seconds of their own, as records of frames and
-/// clocks of machines do. Before 1972 the first number counts, behind the end of the table the last one.
+/// Converts UTC to TAI; all conversions use these two functions. Their table is schema/leap_seconds.txt, which
+/// python/rashpa/data/base/tai.py also reads. Both times count nanoseconds since 1970-01-01 without leap seconds, as
+/// frame records and system clocks do. Before 1972 the first offset applies, behind the end of the table the last one.
 std::uint64_t tai_of_utc(std::uint64_t utc_ns);
-/// UTC stands still at the last nanosecond of its minute while a leap second goes on: it never goes back.
+/// Converts TAI to UTC. During a leap second UTC stays at the last nanosecond of its minute, and so never decreases.
 std::uint64_t utc_of_tai(std::uint64_t tai_ns);
 
-/// A step of TAI: it is ahead by this many nanoseconds from `from_ns` (UTC) on.
+/// A step of the offset: from `from_ns` (UTC) on, TAI is ahead of UTC by `ahead_ns` nanoseconds.
 struct LeapStep {
   std::uint64_t from_ns = 0;
   std::uint64_t ahead_ns = 0;
@@ -23,7 +23,7 @@ struct LeapStep {
 
 struct LeapTable {
   std::vector<LeapStep> steps;
-  std::uint64_t valid_until_ns = 0;  ///< UTC; from then on nobody has said yet whether there is another one
+  std::uint64_t valid_until_ns = 0;  ///< UTC; no later leap second has been announced or excluded
 };
 
 /// Reads the table from the text of the file. Throws ConfigError.

@@ -5,15 +5,16 @@
 
 namespace rashpa {
 
-/// Time as a thread has lived it: a clock that does not count what passed while its process stood still (SIGSTOP, a
-/// closed lid, a busy virtual machine). Nobody can be late while nobody looks. One thread, which looks often.
+/// A clock that leaves out the time while its process was stopped (SIGSTOP, a closed lid, a busy virtual machine), so
+/// that such a stop makes nothing late. One thread reads it, often.
 class RunningClock {
  public:
-  /// The longest step between two looks that counts in full.
+  /// The longest step between two readings that counts in full; longer steps count as this one.
   static constexpr std::int64_t kLongestStepNs = 20'000'000;
 
   explicit RunningClock(std::int64_t now) noexcept : seen_(now), time_(now) {}
-  /// `now`: monotonic. Returns nanoseconds that compare with one another alone.
+  /// Advances the clock to the monotonic time `now` and returns its nanoseconds. Compare them only with other results
+  /// of this clock.
   std::int64_t look(std::int64_t now) noexcept {
     time_ += std::clamp<std::int64_t>(now - seen_, 0, kLongestStepNs);
     seen_ = now;

@@ -17,18 +17,18 @@ enum class Compression : std::uint8_t { none, zstd };
 /// The bytes of a file in order, decompressed. All errors are FileError with path and reason. One thread.
 class ByteStream {
  public:
-  /// A regular file; anything else (a pipe that nobody writes, an endless device) is refused before a byte is read.
+  /// Opens a regular file. Anything else (a pipe without a writer, an endless device) is refused before a byte is read.
   ByteStream(std::string path, Compression compression);
-  /// The same over a file's bytes in memory, which must outlive the stream; `name` stands in messages.
+  /// Reads a file's bytes in memory, which must outlive the stream. Messages use `name`.
   ByteStream(std::string name, std::span<const std::byte> bytes, Compression compression);
-  /// Fills `out`; returns fewer bytes only at the end of the file. Throws when the file is unreadable, or damaged zstd
-  /// data.
+  /// Fills `out`; returns fewer bytes only at the end of the file. Throws FileError when the file is unreadable or its
+  /// zstd data is damaged.
   std::size_t read(std::span<std::byte> out);
-  /// Passes over `bytes`; returns how many there were. A few bytes of zstd data may be thousands of times as many:
-  /// a reader of a stranger's file says how many at most.
+  /// Skips up to `bytes` bytes and returns the number skipped. A few bytes of zstd data may unpack to thousands of
+  /// times as many, so a reader of an untrusted file must bound `bytes`.
   std::uint64_t skip(std::uint64_t bytes);
-  /// Passes over all that is left, `most` bytes at most; returns how many bytes that were. Plain files are not read for
-  /// it, and may be longer.
+  /// Skips the rest, at most `most` bytes, and returns the number skipped. Plain files are not read for that, and may
+  /// be longer.
   std::uint64_t skip_rest(std::uint64_t most);
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 

@@ -15,17 +15,17 @@ struct NpyHeader {
   std::vector<std::uint64_t> shape;  ///< slowest axis first
 };
 
-/// Bytes that npy_prefix needs: magic, version, length of the header.
+/// The bytes that npy_data_offset() needs: magic, version, length of the header.
 inline constexpr std::size_t kNpyPrefix = 12;
 
 /// Returns true when the bytes begin as a `.npy` file does.
 bool is_npy(std::span<const std::byte> bytes) noexcept;
-/// Returns where the pixels begin, from the file's first kNpyPrefix bytes; never before kNpyPrefix. Throws FileError
-/// (without the file's name) when the bytes are no `.npy` file, the version is unknown, or the header cannot be a
-/// dictionary or is longer than 64 KiB.
+/// Returns the offset of the pixels, at least kNpyPrefix, from the file's first kNpyPrefix bytes. Throws FileError
+/// (without the file's name) when the bytes are no `.npy` file, the version is unknown, or the header is no dictionary
+/// or longer than 64 KiB.
 std::size_t npy_data_offset(std::span<const std::byte, kNpyPrefix> prefix);
-/// Parses the header from untrusted bytes, of which there must be npy_data_offset. Accepts little-endian arrays of the
-/// pixel types in C order with up to 8 axes; anything else throws FileError (without the file's name).
+/// Parses the header from untrusted bytes, npy_data_offset() of them. Accepts little-endian arrays of the pixel types
+/// in C order with up to 8 axes; throws FileError (without the file's name) for anything else.
 NpyHeader parse_npy_header(std::span<const std::byte> bytes);
 
 }  // namespace rashpa::dataset

@@ -22,21 +22,18 @@
 
 namespace rashpa::emulator {
 
-/// A card plays the DTPs, up to 16. Its driver, one thread, makes frames available when they are due, refills card
-/// memory behind the frames that all DTPs of a module have read, and keeps the log of sent images.
-///
-/// - The time in a record is that at which its frame is due; without a rate, that at which it was made available.
-/// - on_full = skip: a DTP is given its next frame when the one before is sent or skipped, so that the log knows which.
-/// - pause() makes no more frames available than the foremost that a DTP was given: all DTPs stop there. The rate is
-///   fixed.
-/// - Faults: packets are dropped and corrupted where the card's table of faults says so; all else is refused.
-///
-/// Keeps the books, and puts together what knows nothing of one another: a CardDriver, a FrameFeed, a CreditWatch.
+/// Plays up to 16 DTPs by a card. Its driver thread makes frames available when they are due, refills card memory
+/// behind the frames that all DTPs of a module have read, and logs sent images.
+/// - The time in a record is the due time of the frame; without a rate, the time at which it was made available.
+/// - on_full = skip: a DTP gets its next frame when the one before is sent or skipped, so that the log knows which.
+/// - pause() makes no frames available beyond the foremost frame of any DTP: all DTPs stop there. The rate is fixed.
+/// - Faults: packets are dropped and corrupted as the card's table of faults says; all other faults are refused.
+/// Keeps the books and connects a CardDriver, a FrameFeed and a CreditWatch, which do not know one another.
 class CardPlayer final : public Player, public Pausable, public Injecting, public CardCounting {
  public:
-  /// Takes the card, fills its memory, and arms it: from here on credits count. `config` outlives it. Throws
-  /// ConfigError for a request that a card cannot carry out, FileError and ResourceError when there is none, StateError
-  /// when somebody else has it or it refuses.
+  /// Reserves the card, fills its memory, and arms it; credits count from then on. `config` outlives it. Throws
+  /// ConfigError for a request that a card cannot carry out, FileError and ResourceError when there is no card,
+  /// StateError when another owner has it or it refuses.
   CardPlayer(const Config& config, const ModuleFramesStore& frames);
   ~CardPlayer() override;
   CardPlayer(const CardPlayer&) = delete;
@@ -56,7 +53,7 @@ class CardPlayer final : public Player, public Pausable, public Injecting, publi
   [[nodiscard]] std::string error() const override;
 
  private:
-  /// One DTP, at the same place in the card's table.
+  /// A DTP of the player, at the same place as in the card's table.
   struct Dtp {
     explicit Dtp(const transfer::Dtp& of) : dtp(of), sent(of.images) {}
     [[nodiscard]] std::uint64_t next() const noexcept { return images_sent + images_skipped; }
@@ -68,13 +65,13 @@ class CardPlayer final : public Player, public Pausable, public Injecting, publi
     const transfer::Dtp& dtp;
     link::Endpoint endpoint{};
     CardFaults faults{};
-    CompletenessTable sent;  ///< complete: its event has left; missing: skipped
+    CompletenessTable sent;  ///< complete: its event was sent; missing: the image was skipped
     // Released by the thread of the driver, acquired by a status; `packets` and `bytes` are relaxed.
     std::atomic<std::uint64_t> images_sent{0}, images_skipped{0}, packets{0}, bytes{0};  // the driver counts
     // relaxed: the thread of the driver raises it, and a status reads this word alone
     std::atomic<std::int64_t> late_ns{0};
   };
-  /// Brings frames from the feed to memory and doorbells.
+  /// Passes frames from the feed to card memory and doorbells.
   class Outlet final : public FrameOutlet {
    public:
     explicit Outlet(CardPlayer& player) : player_(player) {}
@@ -115,7 +112,7 @@ class CardPlayer final : public Player, public Pausable, public Injecting, publi
   std::jthread thread_;
 };
 
-/// Makes that player. Throws as its constructor, and ConfigError where the build leaves cards out.
+/// Makes a CardPlayer. Throws as its constructor, and ConfigError where the build leaves cards out.
 std::unique_ptr<Player> make_card_player(const Config& config, const ModuleFramesStore& frames);
 
 }  // namespace rashpa::emulator

@@ -8,14 +8,15 @@
 
 namespace rashpa::emulator {
 
-/// Logs when DTPs of a card have waited long for credits, and when they go on. One thread.
+/// Logs when DTPs of a card wait long for credits, and when they resume. One thread.
 class CreditWatch {
  public:
-  static constexpr std::int64_t kStarvedNs = 1'000'000'000;  ///< without credits, before the log says so
+  static constexpr std::int64_t kStarvedNs = 1'000'000'000;  ///< time without credits before a log message
 
   explicit CreditWatch(std::size_t dtps) : dtps_(dtps) {}
 
-  /// `waiting`: bit n is set while DTP n waits. `where(n)`: its place in the log.
+  /// Checks the DTPs at time `now`. Bit n of `waiting` is set while DTP n waits; `where(n)` returns the subject of its
+  /// log messages.
   template <typename Where>
   void look(std::uint32_t waiting, std::int64_t now, const Where& where) {
     for (std::size_t place = 0; place < dtps_.size(); ++place) {

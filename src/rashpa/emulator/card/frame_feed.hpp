@@ -10,49 +10,49 @@
 
 namespace rashpa::emulator {
 
-/// The two actions of a feed, in the order of frames. May throw; the feed is not used any more then.
+/// The two actions of a FrameFeed, called in the order of frames. After an exception the feed must not be used again.
 class FrameOutlet {
  public:
   virtual ~FrameOutlet() = default;
-  /// Frame `frame` of a module into card memory, in place of one that nobody reads any more. `at_ns`: its time; none:
-  /// that at which it is put.
+  /// Writes frame `frame` of a module into card memory over a frame that nobody reads any more. `at_ns` is its time;
+  /// none: the present time.
   virtual void put(std::size_t module, std::uint64_t frame, std::optional<std::int64_t> at_ns) = 0;
-  /// DTP `dtp` may read the frames before `frames`.
+  /// Allows DTP `dtp` to read the frames before `frames`.
   virtual void make_available(std::size_t dtp, std::uint64_t frames) = 0;
 };
 
 struct FeedConfig {
-  std::uint64_t frames = 0;  ///< of the run
-  double rate_hz = 0;        ///< 0: all are due at once
-  bool skips = false;        ///< a DTP is given its next frame when the one before is sent or skipped
+  std::uint64_t frames = 0;  ///< frames of the run
+  double rate_hz = 0;        ///< 0: all frames are due at once
+  bool skips = false;        ///< a DTP gets its next frame when the one before is sent or skipped
   struct Dtp {
     std::size_t module = 0;
     Slice slice{};
     std::uint64_t images = 0;
   };
   std::vector<Dtp> dtps{};
-  std::vector<std::uint64_t> rings{};  ///< by module: frames that card memory holds
+  std::vector<std::uint64_t> rings{};  ///< by module: number of frames that fit into card memory
 };
 
-/// Decides which frames of a card's modules are put into its memory, and when each DTP may read them: as they are due,
-/// as its DTPs have read, and up to a pause. Knows neither card nor dataset. One thread.
+/// Decides which frames of a card's modules are written to card memory, and when each DTP may read them. Due times, the
+/// progress of the DTPs and a pause limit it. It knows neither card nor dataset. One thread.
 class FrameFeed {
  public:
-  static constexpr std::uint64_t kAtOnce = 64;  ///< frames put into memory by one feed() of a module
+  static constexpr std::uint64_t kAtOnce = 64;  ///< most frames that one feed() writes for a module
 
   explicit FrameFeed(FeedConfig config);
 
-  /// Frame 0 is due at that time.
+  /// Sets the time at which frame 0 is due.
   void start(std::int64_t start_ns) noexcept { start_ns_ = start_ns; }
-  /// Records that `images` images of the DTP are done with, sent or skipped.
+  /// Records that the DTP has sent or skipped `images` images.
   void note_done(std::size_t dtp, std::uint64_t images) noexcept { dtps_[dtp].done = images; }
-  /// Puts what is due, and makes it available. `pause_from`: frames from there on are held, and those behind all that a
-  /// DTP has, so that no image is left half sent; kNoHold: none are.
+  /// Writes all due frames and makes them available. From frame `pause_from` on, frames behind the foremost one of any
+  /// DTP are held, so that no image is sent in part. kNoHold holds none.
   void feed(std::int64_t now, std::uint64_t pause_from, FrameOutlet& out);
 
-  /// The time at which that frame is due, in a run with a rate.
+  /// Returns the time at which that frame is due, in a run with a rate.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
-  /// Returns how many of the run's frames may be sent by now.
+  /// Returns how many frames of the run are due by `now`.
   [[nodiscard]] std::uint64_t frames_due(std::int64_t now) const noexcept;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace rashpa::kernel::accumulate::cuda {
 
-/// Makes the pass for the current device. Throws ResourceError.
+/// Makes the pass on the current device. Throws ResourceError.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup);
 
 /// Makes a writer of parts that are integers, sums or maxima. The variance of float32 needs other parts.

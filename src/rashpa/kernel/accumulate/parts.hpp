@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Plain sums, before any division: units write them for a unit of units, which joins them.
+/// Plain sums before any division, which units write and a unit of units joins.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace rashpa::kernel::accumulate {
 
-/// The arrays of Sums, in the order in which parts have those that are there.
+/// The arrays of Sums. Parts have those that exist, in this order.
 enum Part : std::uint8_t {
   kCounted,
   kSum,
@@ -26,7 +26,7 @@ enum Part : std::uint8_t {
   kParts
 };
 
-/// Calls `work(part, array)` of each array that is there.
+/// Calls `work(part, array)` for each array that exists.
 template <typename AnySums, typename Work>
 void for_parts(AnySums& sums, Work work) {
   const auto one = [&](Part part, auto& values) {
@@ -44,17 +44,17 @@ void for_parts(AnySums& sums, Work work) {
   one(kRealMax, sums.real_max);
 }
 
-/// Returns the parts of sums of such pixels. Integers of 64 bits are i64, whatever their sign.
+/// Returns the parts of sums of pixels in `format`. 64-bit integers are i64 whatever their sign.
 std::vector<Part> parts_of(const Config& config, PixelFormat format);
-/// The same as quantities.
+/// Returns the same parts as quantities.
 std::vector<Quantity> part_quantities(const Config& config, PixelFormat format);
-/// The way to join two of them. Not of kRealMean and kRealSquares: these are joined with the counts.
+/// Returns the way to join two arrays of `part`. Not for kRealMean and kRealSquares, which are joined with the counts.
 PartArray part_array(Part part, PixelFormat format) noexcept;
 
-/// Pixels [first, last) as they are, to element `first` on.
+/// Writes the sums of pixels [first, last) unchanged, from element `first` on.
 void write_parts(const Sums& sums, const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept;
-/// Adds elements [first, first + count) of the parts to the first `count` pixels of `sums`. Integers are exact; of
-/// reals sums are rounded once more, mean and squared distances are joined by Chan's formula.
+/// Adds elements [first, first + count) of the parts to the first `count` pixels of `sums`. Integers are exact; sums of
+/// reals are rounded once more, and Chan's formula joins means and squared distances.
 void add_parts(Sums& sums, const AccumulatedArrays& parts, std::size_t first, std::size_t count) noexcept;
 
 /// Makes the join, as Joinable::join() does.

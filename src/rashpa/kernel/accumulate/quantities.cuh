@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The sums on a device, and the quantities that are made from them.
+/// The sums on a device, and the quantities computed from them.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rashpa::kernel::accumulate::cuda {
 
 __extension__ using Wide = __int128;
 
-/// The sums, as in Sums; null: not wanted. A maximum has the bits of its type.
+/// The sums, as in Sums; null: not requested. A maximum has the bits of its type.
 struct Parts {
   std::uint32_t* counted = nullptr;
   std::int64_t* sum = nullptr;
@@ -24,7 +24,7 @@ struct Parts {
   float* real_most = nullptr;
 };
 
-/// Describes which quantities are wanted, in the order of the declaration.
+/// The requested quantities, in the order of the declaration.
 struct Wanted {
   bool sum = false, mean = false, max = false, variance = false;
 };
@@ -32,12 +32,12 @@ inline Wanted wanted_of(const Config& config) noexcept {
   return {config.sum, config.mean, config.max, config.variance};
 }
 
-/// The start values of Sums::max and Sums::real_max, and the maximum of a pixel that is always masked.
+/// The start values of Sums::max and Sums::real_max. A pixel that is masked in each image keeps them as its maximum.
 struct Lowest {
   std::int32_t most = 0;
   std::int32_t masked = 0;
 };
-/// `looked_at`: the format as which a device sees pixels of `format`.
+/// Returns the start values. `looked_at` is the format as which a device reads pixels of `format`.
 inline Lowest lowest_of(PixelFormat format, PixelFormat looked_at) noexcept {
   if (format.type == PixelType::f32) {
     return {std::bit_cast<std::int32_t>(-std::numeric_limits<float>::infinity()),
@@ -60,7 +60,7 @@ __device__ inline double variance_of(const Parts& parts, std::size_t p, std::uin
   return static_cast<double>(numerator) / (static_cast<double>(n) * (n - 1.0));
 }
 
-/// The quantities of pixel p, to `at`, by quantity.
+/// Writes the quantities of pixel p to `at`, by quantity.
 __device__ inline void write_quantities(const Parts& parts, const Wanted& wanted, std::int32_t masked, std::size_t p,
                                         std::byte* const* at) {
   const std::uint32_t n = parts.counted[p];
@@ -83,7 +83,7 @@ __device__ inline void write_quantities(const Parts& parts, const Wanted& wanted
   reinterpret_cast<std::uint32_t*>(at[next])[p] = n;
 }
 
-/// Calls `work(array)` of each array, whether it is there or not, in the order of Part.
+/// Calls `work(array)` for all arrays, null ones included, in the order of Part.
 template <typename Work>
 __device__ void for_arrays(const Parts& parts, Work work) {
   work(parts.counted);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Azimuthal integration: the pixels of an image summed by bins of their radius, or of radius and azimuth. README.md
-/// has the formulas.
+/// Azimuthal integration: sums the pixels of an image over bins of radius, or of radius and azimuth. README.md has the
+/// formulas.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,74 +14,74 @@ namespace rashpa::kernel::azimuthal {
 
 enum class Errors : std::uint8_t {
   none,
-  poisson,    ///< the variance of a pixel is its value, at least 1, plus its dark
-  azimuthal,  ///< the variance of a bin is how its pixels differ
+  poisson,    ///< the variance of a pixel is its value, at least 1, plus its dark value
+  azimuthal,  ///< the variance of a bin follows from the spread of its pixels
 };
 
-/// The images whose profiles are summed, too.
+/// The images whose profiles are also summed.
 enum class Added : std::uint8_t {
   none,
   accepted,  ///< those that the pipeline accepts
-  reached,   ///< all that this kernel and those before it have let through
+  reached,   ///< images that this kernel and all earlier ones let through
 };
 
 inline constexpr std::uint32_t kNoBin = 0xFFFFFFFF;
-inline constexpr std::size_t kFewBins = 4096;  ///< up to this number of bins, threads share an image
+inline constexpr std::size_t kFewBins = 4096;  ///< up to this number of bins, several threads share an image
 
 struct Config {
   Errors errors = Errors::poisson;
   std::vector<double> radial_axis{};     ///< centres of the bins
   std::vector<double> azimuthal_axis{};  ///< degrees; empty: one-dimensional
-  std::string unit{};                    ///< of the radial axis
+  std::string unit{};                    ///< unit of the radial axis
   /// The bin of each pixel: azimuth · radial bins + radius, or kNoBin. Empty where pixels are split over bins: then
-  /// pixel p has the shares from share_ends[p − 1] (0 for the first) up to share_ends[p].
+  /// pixel p has the shares share_ends[p − 1] (0 for the first) up to share_ends[p].
   std::vector<std::uint32_t> bins{};
   std::vector<std::uint32_t> share_ends{};
   std::vector<std::uint32_t> share_bins{};  ///< bin of each share
-  std::vector<float> shares{};              ///< how much of the pixel lies there
-  std::vector<float> norm{};                ///< of each pixel: the divisor of its value, above 0
-  std::vector<float> dark{};                ///< of each pixel: to subtract; empty: none
+  std::vector<float> shares{};              ///< fraction of the pixel in that bin
+  std::vector<float> norm{};                ///< divisor of each pixel's value, above 0
+  std::vector<float> dark{};                ///< subtrahend of each pixel; empty: none
   std::uint32_t width = 0;
-  double ring_min = 0;  ///< on the radial axis: the ring that is judged; equal bounds: all
+  double ring_min = 0;  ///< lower bound on the radial axis of the ring that the verdict uses; equal bounds: all bins
   double ring_max = 0;
-  double min_intensity = 0;  ///< of the ring; 0 keeps all
+  double min_intensity = 0;  ///< lowest mean of the ring that keeps an image; 0: no bound
   double max_intensity = 0;  ///< 0: no bound
   Added added = Added::none;
-  std::uint64_t window = 0;  ///< images that are added up; 0: the run
+  std::uint64_t window = 0;  ///< images that are summed; 0: the run
 };
 
-/// The constants of all images.
+/// The constants that all images share.
 class Prepared {
  public:
-  /// Throws ConfigError that names the pixel when a bin, a share or a norm makes no sense.
+  /// Prepares the constants. Throws ConfigError that names the pixel when a bin, a share or a norm is invalid.
   explicit Prepared(const Config& config);
 
   struct Bin {
     double norm = 0;           ///< Σ c w, with c the share of the pixel in the bin
     double dark = 0;           ///< Σ c dark
     double dark_variance = 0;  ///< Σ c² dark
-    std::uint32_t shares = 0;  ///< of pixels
+    std::uint32_t shares = 0;  ///< shares of pixels in the bin
   };
-  static constexpr std::size_t kBlock = 64;        ///< pixels that are skipped when all are in no bin
-  static constexpr std::size_t kSplitBlock = 256;  ///< the same of pixels that are split
+  static constexpr std::size_t kBlock = 64;        ///< pixels that are skipped when none of them is in a bin
+  static constexpr std::size_t kSplitBlock = 256;  ///< the block of split pixels
 
   [[nodiscard]] Errors errors() const noexcept { return errors_; }
   [[nodiscard]] std::size_t bins() const noexcept { return all_.size(); }
   [[nodiscard]] std::size_t pixels() const noexcept { return norm_.size(); }
   [[nodiscard]] const std::vector<Bin>& all() const noexcept { return all_; }
   [[nodiscard]] bool split() const noexcept { return !ends_.empty(); }
-  /// Bin of each pixel, or of each share where pixels are split; bins() for none. The first when bins() is below
-  /// 65535, else the second.
+  /// Returns the bin of each pixel, or of each share where pixels are split; bins() means none. narrow() is valid when
+  /// bins() is below 65535, wide() otherwise.
   [[nodiscard]] const std::uint16_t* narrow() const noexcept { return narrow_.empty() ? nullptr : narrow_.data(); }
   [[nodiscard]] const std::uint32_t* wide() const noexcept { return wide_.data(); }
   [[nodiscard]] std::uint32_t bin(std::size_t at) const noexcept { return narrow_.empty() ? wide_[at] : narrow_[at]; }
   [[nodiscard]] const float* norm() const noexcept { return norm_.data(); }
   [[nodiscard]] bool has_dark() const noexcept { return !dark_.empty(); }
   [[nodiscard]] float dark(std::size_t pixel) const noexcept { return dark_.empty() ? 0.0F : dark_[pixel]; }
-  /// Returns true when one of the pixels [64 · block, 64 · block + 64) is in a bin. For pixels that are not split.
+  /// Returns true when a pixel of [64 · block, 64 · block + 64) is in a bin. For pixels that are not split.
   [[nodiscard]] bool counts(std::size_t block) const noexcept { return counts_[block] != 0; }
 
-  /// Split: the shares of a pixel, and how large they are; of each, the pixel's place in its block of kSplitBlock.
+  /// The shares of a split pixel, and their sizes. Each share also has the pixel's place in its block of kSplitBlock.
   [[nodiscard]] std::size_t shares_before(std::size_t pixel) const noexcept {
     return pixel == 0 ? 0 : ends_[pixel - 1];
   }
@@ -105,49 +105,51 @@ class Prepared {
   std::vector<std::uint8_t> places_;
 };
 
-/// Returns true when the sums of such images are real numbers, not integers.
+/// Returns true when the sums of images in `format` are real numbers, not integers.
 [[nodiscard]] inline bool real_sums(const Prepared& prepared, PixelFormat format) noexcept {
   return prepared.split() || format.type == PixelType::f32;
 }
 
-/// Sums of one image, or of a part of its pixels. All memory is taken when it is made.
+/// The sums of one image, or of some of its pixels. The constructor takes all memory.
 struct Sums {
   Sums(const Prepared& prepared, PixelFormat format);
   void clear() noexcept;
-  void add(const Sums& part) noexcept;  ///< of integers
+  void add(const Sums& part) noexcept;  ///< adds integer sums
 
-  std::vector<std::int64_t> signal;    ///< integers: Σ counts
-  std::vector<std::int64_t> variance;  ///< integers, poisson: Σ (max(count, 1) − 1); pixels that are 0 add nothing
+  std::vector<std::int64_t> signal;  ///< integers: Σ counts
+  /// integers with Errors::poisson: Σ (max(count, 1) − 1), to which pixels of 0 add nothing
+  std::vector<std::int64_t> variance;
   struct Real {
     double signal = 0;    ///< Σ c value
-    double variance = 0;  ///< poisson: Σ c² max(value, 1)
+    double variance = 0;  ///< with Errors::poisson: Σ c² max(value, 1)
   };
-  std::vector<Real> real;             ///< real numbers: in place of the two
-  std::vector<Prepared::Bin> masked;  ///< the sums that masked pixels take away
+  std::vector<Real> real;             ///< sums of real numbers, which replace the two above
+  std::vector<Prepared::Bin> masked;  ///< sums to subtract for masked pixels
   bool any_masked = false;
   struct Spread {
     double signal = 0, norm = 0, variance = 0;
   };
-  std::vector<Spread> spread;  ///< azimuthal
+  std::vector<Spread> spread;  ///< with Errors::azimuthal
 };
 
-/// Adds pixels [first, last) of an image that begins at pixel 0 of `image`. Plain; the integers of add() are the same,
-/// its real numbers differ by rounding.
+/// Adds pixels [first, last) of an image that begins at pixel 0 of `image`. The plain reference: its integers equal
+/// those of add(), its real numbers differ by rounding.
 void add_reference(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
                    Sums& sums) noexcept;
 
-/// Takes a masked pixel away from its bins.
+/// Records that a masked pixel is missing in its bins.
 void add_masked(const Prepared& prepared, std::size_t pixel, Sums& sums) noexcept;
 
 /// Accumulators of one thread for add().
 class Scratch {
  public:
   Scratch(const Prepared& prepared, PixelFormat format);
-  static constexpr std::size_t kCopies = 4;  ///< so that neighbours in the same bin do not wait for each other
+  /// copies of each bin, so that neighbouring pixels of one bin do not wait for each other
+  static constexpr std::size_t kCopies = 4;
   [[nodiscard]] std::uint64_t* copies() noexcept { return copies_.data(); }
-  [[nodiscard]] double* reals() noexcept { return reals_.data(); }       ///< pairs: signal, variance
-  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }  ///< from a copy to the next, in bins
-  [[nodiscard]] double* values() noexcept { return values_.data(); }     ///< of a block of pixels, such pairs
+  [[nodiscard]] double* reals() noexcept { return reals_.data(); }       ///< pairs of signal and variance
+  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }  ///< bins from one copy to the next
+  [[nodiscard]] double* values() noexcept { return values_.data(); }     ///< values of a block of pixels, as pairs
 
  private:
   std::size_t stride_;
@@ -155,38 +157,40 @@ class Scratch {
   std::vector<double> reals_;
   std::vector<double> values_;
 };
-/// Real numbers come out the same for any split of the work only when one call adds all pixels of an image.
+/// Adds pixels [first, last) of an image. Real numbers do not depend on the division of work when one call adds all
+/// pixels of an image.
 void add(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
          Scratch& scratch, Sums& sums) noexcept;
-/// The work of add() where vectors help: of integers up to kFewBins bins; of real numbers. Not for Errors::azimuthal.
+/// Does the part of add() where vectors help: integers with up to kFewBins bins, and real numbers. Not for
+/// Errors::azimuthal.
 void add_counts(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
                 Scratch& scratch, Sums& sums) noexcept;
 void add_reals(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
                Scratch& scratch, Sums& sums) noexcept;
 
-/// The profile of sums: arrays of bins() values each: mean (Σ c (value − dark) / Σ c w), its standard error, Σ c (value
-/// − dark), Σ c w. NaN in bins without a pixel, and errors without a model.
+/// The number of arrays of a profile, each with bins() values: mean (Σ c (value − dark) / Σ c w), its standard error, Σ
+/// c (value − dark), Σ c w. Bins without a pixel are NaN, and so are errors without an error model.
 inline constexpr std::size_t kArrays = 4;
 void finish(const Prepared& prepared, const Sums& sums, double* profile) noexcept;
 
-/// The limits of the verdict on the mean of a ring; NaN where no pixel of it is there.
+/// The limits of the verdict on the mean of a ring; the mean is NaN when no pixel of the ring counts.
 struct Limits {
-  double min_intensity = 0;  ///< 0: any
-  double max_intensity = 0;  ///< 0: any
-  /// 0: kept; 1, 2: the reason.
+  double min_intensity = 0;  ///< 0: no bound
+  double max_intensity = 0;  ///< 0: no bound
+  /// Returns 0 when the image is kept, or the reason 1 or 2.
   [[nodiscard]] constexpr std::uint8_t verdict(double mean) const noexcept {
     if (max_intensity > 0 && mean > max_intensity) return 2;
     return min_intensity > 0 && !(mean >= min_intensity) ? 1 : 0;
   }
 };
 
-/// The ring that is judged: radial bins [first, last).
+/// The ring that the verdict uses: radial bins [first, last).
 struct Ring {
   std::size_t first = 0;
   std::size_t last = 0;
-  std::size_t radial = 0;  ///< bins of a row
+  std::size_t radial = 0;  ///< bins of a row, along the radius
   Limits limits{};
-  /// Column and verdict of a profile of `bins` bins.
+  /// Writes the column and the verdict of a profile of `bins` bins.
   void judge(const double* profile, std::size_t bins, Finding& finding) const noexcept;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The counts of a block's pixels, by vectors. Included by the files that Highway compiles for each instruction set.
+/// Vector code that finds the counts among a block's pixels. Included by the files that Highway compiles for each
+/// instruction set.
 #if defined(RASHPA_AZIMUTHAL_COUNTS_INL_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RASHPA_AZIMUTHAL_COUNTS_INL_
 #undef RASHPA_AZIMUTHAL_COUNTS_INL_
@@ -21,7 +22,7 @@ namespace HWY_NAMESPACE {
 
 using kernel::HWY_NAMESPACE::mask_bits;
 
-/// A bit for each pixel of a block that is a count: `least` to `most`.
+/// Returns a word with a bit for each pixel of a block that is a count, `least` to `most`.
 template <typename T>
 std::uint64_t counts_of(const T* HWY_RESTRICT pixels, T least, T most) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -8,21 +8,21 @@
 
 namespace rashpa::kernel::azimuthal {
 
-/// Profiles summed over the images of a window. All memory is taken when it is made.
+/// The sum of profiles over the images of a window. The constructor takes all memory.
 class ProfileSums {
  public:
-  /// The output of conclude(): quantities, or parts, the sums as they are, for units that add up together.
+  /// The output of conclude(): quantities, or parts, which are plain sums for units that accumulate together.
   enum class Written : std::uint8_t { quantities, parts };
   explicit ProfileSums(std::size_t bins, Written written = Written::quantities) : bins_(bins), written_(written) {}
-  /// Returns the quantities of the sums, in the order of conclude().
+  /// Returns the quantities in the order of conclude().
   static std::vector<Quantity> quantities();
   static std::vector<Quantity> parts();
 
-  /// The profile of an image, as finish() writes it. Images in order give the same sums for any number of threads.
+  /// Adds the profile of an image, as finish() writes it. Images in order give the same sums for any number of threads.
   void add(const double* profile) noexcept;
-  /// Adds the parts of others, as their conclude() has written them.
+  /// Adds the parts that conclude() of another object wrote.
   void add_parts(const AccumulatedArrays& parts) noexcept;
-  /// Writes bins [first, last) and starts them anew. Threads may write different bins at once.
+  /// Writes bins [first, last) and resets them. Different threads may write different bins at once.
   void conclude(const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept;
 
  private:

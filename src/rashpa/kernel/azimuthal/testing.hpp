@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Rings around a point of the image, with gaps, for tests of units.
+/// Test cases of units: rings around a point of the image, with gaps.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The numbers in the headers of chunks.
+/// Big-endian access to numbers in the headers of chunks.
 #include <cstddef>
 #include <cstdint>
 

@@ -5,22 +5,23 @@
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 
-/// Bit transpose of one block: bit b of element i goes to bit i mod 8 of byte b · elements/8 + i/8 of the output (bits
-/// and bytes counted from the least significant). `elements` is a multiple of 8, `element_bytes` is 1, 2, 4 or 8; `in`
-/// and `out` do not overlap. The plain reference: one bit at a time.
+/// Transposes the bits of one block: bit b of element i goes to bit i mod 8 of byte b · elements/8 + i/8 of `out`. Bits
+/// and bytes count from the least significant. `elements` is a multiple of 8, `element_bytes` is 1, 2, 4 or 8; `in` and
+/// `out` do not overlap. The plain reference, one bit at a time.
 void shuffle_reference(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
-/// The inverse of shuffle_reference, likewise plain.
+/// Inverts shuffle_reference(), likewise plain.
 void unshuffle_reference(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
 
-/// Same result as shuffle_reference, by vector compares and mask stores; the widest instructions of this machine are
-/// chosen at the first call (Highway).
+/// Gives the result of shuffle_reference() by vector compares and mask stores. Highway chooses the widest instructions
+/// of this machine at the first call.
 void shuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
-/// Same result as unshuffle_reference: masks become bytes where there are mask registers, otherwise 8 × 8 bits are
-/// transposed in vectors.
+/// Gives the result of unshuffle_reference(). Mask registers become bytes where the machine has them; otherwise vectors
+/// transpose 8 × 8 bits.
 void unshuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
 
-/// Returns how many of `planes` planes of `plane_bytes` bytes each, from the first, are noise: fewer than one in
-/// sixteen of their neighbouring bytes are equal. 0 for planes of fewer than 64 bytes.
+/// Returns how many of `planes` planes, `plane_bytes` bytes each, are noise, counted from the first plane up to the
+/// first one that is not. In a plane of noise, fewer than one in sixteen neighbouring bytes are equal. Returns 0 for
+/// planes of fewer than 64 bytes.
 std::size_t noise_planes(const std::byte* in, std::size_t plane_bytes, std::size_t planes) noexcept;
 
 /// Transposes an 8 × 8 matrix of bits: bit c of byte r goes to bit r of byte c.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The transpose of 512 elements at once for processors with GFNI and VBMI, where 8 × 8 bits and the bytes of a vector
-/// are turned by one instruction each. Included by bitshuffle_simd.cpp for each instruction set; holds something for
-/// one.
+/// Transposes 512 elements at once on processors with GFNI and VBMI, where one instruction turns 8 × 8 bits and one the
+/// bytes of a vector. bitshuffle_simd.cpp includes it for each instruction set; it has code for one of them.
 #if defined(RASHPA_BITSHUFFLE_GFNI_INL_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RASHPA_BITSHUFFLE_GFNI_INL_
 #undef RASHPA_BITSHUFFLE_GFNI_INL_
@@ -30,7 +29,7 @@ inline bool has_gfni() { return __builtin_cpu_supports("gfni") != 0 && __builtin
 constexpr std::size_t kTransposed = 512;
 using Eight = __m512i[8];
 
-/// Byte numbers for a permutation of 64.
+/// Makes the 64 byte numbers of a permutation.
 template <typename Number>
 constexpr std::array<std::uint8_t, 64> bytes_by(Number number) {
   std::array<std::uint8_t, 64> bytes{};
@@ -59,13 +58,13 @@ HWY_INLINE void transpose_words(Eight& x) {
   }
 }
 
-/// GFNI multiplies by a matrix of 8 × 8 bits, whose rows it takes from the last byte on: multiplied by one bit a byte,
-/// the matrix is transposed. So the bytes of each group of eight come in reverse.
+/// Transposes 8 × 8 bits. GFNI multiplies by a matrix of 8 × 8 bits whose rows it takes from the last byte on; a
+/// multiplication by one bit per byte transposes it. So the bytes of each group of eight come in reverse order.
 HWY_INLINE __m512i transpose_bits(__m512i reversed) {
   return _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64(static_cast<long long>(0x8040201008040201ULL)), reversed, 0);
 }
 
-/// One byte position of 512 elements, each group of eight in reverse, to its eight planes.
+/// Stores one byte position of 512 elements, each group of eight in reverse order, into its eight planes.
 HWY_INLINE void store_512(Eight& x, std::uint8_t* out, std::size_t plane) {
   alignas(64) static constexpr auto kTurned = bytes_by([](std::size_t i) { return i % 8 * 8 + i / 8; });
   const __m512i turned = loaded(kTurned.data());
@@ -74,7 +73,7 @@ HWY_INLINE void store_512(Eight& x, std::uint8_t* out, std::size_t plane) {
   for (std::size_t b = 0; b < 8; ++b) stored(x[b], out + b * plane);
 }
 
-/// 512 elements of 1, 2 or 4 bytes to their planes.
+/// Splits 512 elements of 1, 2 or 4 bytes into their planes.
 inline void split_planes(const std::uint8_t* in, std::size_t element_bytes, std::uint8_t* out, std::size_t plane) {
   const auto reverse = [](std::size_t i) { return i / 8 * 8 + 7 - i % 8; };
   if (element_bytes == 2) {
@@ -114,7 +113,7 @@ inline void split_planes(const std::uint8_t* in, std::size_t element_bytes, std:
   }
 }
 
-/// 512 bytes of their eight bit planes, 64 bytes of each.
+/// Joins the eight bit planes of 512 bytes, 64 bytes of each plane.
 inline void join_512(const std::uint8_t* in, std::size_t plane, std::uint8_t* HWY_RESTRICT to) {
   alignas(64) static constexpr auto kTurned = bytes_by([](std::size_t i) { return (7 - i % 8) * 8 + i / 8; });
   Eight x;

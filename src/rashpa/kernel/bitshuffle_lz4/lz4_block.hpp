@@ -9,13 +9,12 @@
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 
-/// Returns the same bytes as lz4 takes them.
+/// Returns the pointer as lz4 expects it.
 inline char* chars(std::byte* p) noexcept { return reinterpret_cast<char*>(p); }
 inline const char* chars(const std::byte* p) noexcept { return reinterpret_cast<const char*>(p); }
 
-/// Makes LZ4 blocks of bit planes. The planes of noise at the beginning, which LZ4 would search in vain, become
-/// literals without it; lz4 compresses the rest. One per thread; does not allocate. The bytes of a block depend on that
-/// block alone.
+/// Makes LZ4 blocks of bit planes. It stores the leading planes of noise as literals, since LZ4 would find no match
+/// there; lz4 compresses the rest. One per thread; does not allocate. The bytes of a block depend on that block alone.
 class BlockCompressor {
  public:
   BlockCompressor() noexcept;

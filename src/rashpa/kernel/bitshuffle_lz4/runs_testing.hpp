@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Chunks for tests, made plainly, whose blocks are those of pack_runs().
+/// Test chunks with the blocks of pack_runs(), made in a plain way.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The Bragg veto on CUDA devices, for pipelines where nothing counts on its way.
+/// The Bragg veto on CUDA devices, for pipelines in which no other kernel counts bright pixels.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -22,10 +22,10 @@ struct Batch {
   std::uint32_t count = 0;
 };
 
-/// bright[i] += bright pixels of image i. Asynchronous in the stream.
+/// Adds the bright pixels of image i to bright[i]. Asynchronous in the stream.
 cudaError_t count(const Batch& batch, std::int32_t threshold, std::uint32_t* bright, cudaStream_t stream) noexcept;
 
-/// The step on the current device.
+/// Makes the pass on the current device.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(std::int32_t threshold, const Setup& setup);
 
 }  // namespace rashpa::kernel::bragg_count::cuda

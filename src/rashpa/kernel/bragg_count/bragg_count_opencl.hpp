@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The Bragg veto on OpenCL devices, for pipelines where nothing counts on its way.
+/// The Bragg veto on OpenCL devices, for pipelines in which no other kernel counts bright pixels.
 #include <memory>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// CRC32C of each image, and of its parts against what their sources say. See README.md.
+/// Computes the CRC32C of each image and compares its parts with their sources' checksums. See README.md.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace rashpa::kernel::checksum {
 
 /// The fate of an image with a part that differs from its source's checksum.
 enum class OnMismatch : std::uint8_t {
-  error,  ///< errored
-  veto,   ///< vetoed with the reason "wrong_checksum"
+  error,  ///< the image is errored
+  veto,   ///< the image is vetoed with the reason "wrong_checksum"
 };
 
 struct Config {
@@ -25,23 +25,24 @@ struct Config {
 };
 
 struct Result {
-  std::uint32_t crc32c = 0;    ///< of the image, row by row
+  std::uint32_t crc32c = 0;    ///< CRC32C of the image, row by row
   std::uint32_t verified = 0;  ///< parts that agree with their sources
-  std::uint32_t wrong = 0;     ///< parts that are not
-  std::uint32_t first = 0;     ///< the first of these
+  std::uint32_t wrong = 0;     ///< parts that differ from their sources
+  std::uint32_t first = 0;     ///< the first wrong part
 };
 
-/// A step's message on a result. `first_wrong`: of the first image that has one, of any.
+/// The value of `first_wrong` when no image has a wrong part. A step keeps there the first wrong part of the first such
+/// image, for its message.
 inline constexpr std::uint32_t kNoneWrong = ~0U;
 void settle(const Config& config, const Result& result, std::atomic<std::uint32_t>& first_wrong,
             Finding& finding) noexcept;
-/// Returns why images failed, as CpuPass::failure().
+/// Returns why images failed, as CpuPass::failure() does.
 std::string failure_of(const std::atomic<std::uint32_t>& first_wrong);
 
-/// A step of a pipeline.
+/// Makes a pipeline step.
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// Lines of an image: line i lies `first` + i · `pitch` bytes behind its first byte.
+/// Lines of an image: line i begins `first` + i · `pitch` bytes behind the image's first byte.
 struct Lines {
   std::uint64_t first = 0;
   std::uint64_t pitch = 0;
@@ -51,12 +52,12 @@ struct Lines {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return line_bytes * lines; }
 };
 
-/// The CRC32C of those lines of an image, one behind the other.
+/// Returns the CRC32C of these lines of an image, one after another.
 std::uint32_t crc_of(std::span<const std::byte> image, const Lines& lines) noexcept;
 
-/// Looks at the lines of an image of `bytes` that have to be looked at; that follows from where the parts lie alone.
-/// Calls look(lines, joins, sum, part): `joins`, they follow the ones that joined before, in the image's own order;
-/// `sum`, the sum of them as a part, or null.
+/// Calls look(lines, joins, sum, part) for all lines of an image of `bytes` bytes that verify() needs; only the places
+/// of the parts decide which. `joins` means that the lines follow the earlier joining ones in the image's own order.
+/// `sum` is the source's checksum of these lines, or null.
 template <typename Look>
 void each_part(std::size_t bytes, std::span<const PayloadSum> sums, Look look) {
   // Parts that lie one behind the other, as modules of full width do, are read once for both.
@@ -75,8 +76,8 @@ void each_part(std::size_t bytes, std::span<const PayloadSum> sums, Look look) {
   if (rest != 0) look(Lines{joined, rest, rest, 1}, true, nullptr, 0U);
 }
 
-/// Judges an image of `bytes` by the sums that are known of it. `crc(lines)` returns the CRC32C of lines. The places of
-/// the parts alone decide which lines it is asked for, and in which order.
+/// Verifies an image of `bytes` bytes against its known checksums. `crc(lines)` returns the CRC32C of lines. Only the
+/// places of the parts decide for which lines it is called, and in which order.
 template <typename Crc>
 Result verify(std::size_t bytes, std::span<const PayloadSum> sums, Crc crc) {
   Result result;
@@ -95,7 +96,7 @@ Result verify(std::size_t bytes, std::span<const PayloadSum> sums, Crc crc) {
   return result;
 }
 
-/// The same, of the image itself.
+/// Verifies the image in memory.
 Result verify(std::span<const std::byte> image, std::span<const PayloadSum> sums) noexcept;
 
 }  // namespace rashpa::kernel::checksum

@@ -5,7 +5,7 @@
 
 namespace rashpa::kernel {
 
-/// A pass on processor cores with results that depend on the storage cell of an image (core/frame/storage_cell.hpp).
+/// A CPU pass whose results depend on the storage cell of an image (core/frame/storage_cell.hpp).
 class ByCell {
  public:
   virtual ~ByCell() = default;
@@ -13,7 +13,8 @@ class ByCell {
   virtual void take_cells(std::span<const std::uint8_t> cells) noexcept = 0;
 };
 
-/// A step with results that depend on the storage cell of an image, with some calibrations.
+/// A step whose results depend on the storage cell of an image for some calibrations; reads_cells() returns true for
+/// those.
 class CellReading {
  public:
   virtual ~CellReading() = default;

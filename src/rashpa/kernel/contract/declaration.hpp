@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The declaration of a kernel, in its own folder: parameters, ports, units and cost. Capabilities, checks of a
-/// pipeline, run file, telegrams, reports and reference pages follow from it (schema/kernels.json). Made once, before
+/// The declaration of a kernel, kept in its own folder: parameters, ports, units and cost. It provides capabilities,
+/// checks of pipelines, the run file, telegrams, reports and reference pages (schema/kernels.json). Made once, before
 /// the run.
 #include <algorithm>
 #include <cstdint>
@@ -15,70 +15,74 @@
 
 namespace rashpa::kernel {
 
-/// An input or output of a kernel, for each image.
+/// An input or output of a kernel for each image.
 struct Port {
   enum class Kind : std::uint8_t {
-    pixels,        ///< an image of one of `pixels`; steps behind it see it in place of the one before
-    list,          ///< pixels picked out, with their index, ascending
+    pixels,        ///< an image of one of the types `pixels`; later steps read it in place of the earlier image
+    list,          ///< a list of selected pixels with their index, ascending
     scalars,       ///< numbers in named columns
-    table,         ///< rows of named columns, as many as are found; it has the kernel's name
-    profile,       ///< arrays of fixed length, one value a bin of its axes; it has the kernel's name
-    verdict,       ///< whether the image is kept; if not, one of `reasons`
-    accumulation,  ///< arrays that grow over many images, of quantities among `columns`; it has the kernel's name
+    table,         ///< rows of named columns, in any number; the table has the kernel's name
+    profile,       ///< arrays of fixed length, one value for each bin of its axes; the profile has the kernel's name
+    verdict,       ///< the decision to keep the image, or one of `reasons`
+    accumulation,  ///< arrays that accumulate over many images, quantities of `columns`; it has the kernel's name
   };
   Kind kind = Kind::pixels;
-  std::vector<PixelType> pixels{};     ///< pixels: the types that are possible
-  std::string by{};                    ///< pixels made: the parameter of which the n-th choice makes the n-th type;
-                                       ///< scalars taken: the parameter that has the rule on them; verdict: the
-                                       ///< parameter that has the name of its reason
-  std::string capacity{};              ///< list: the parameter that says for which part of the pixels there is room;
-                                       ///< table: for how many rows an image
-  std::string per{};                   ///< scalars: the columns are there once for each name of "name=…; name=…" in
-                                       ///< this parameter, which takes the place of their "{}"
-  std::vector<Column> columns{};       ///< scalars, table; profile: its arrays, float64;
-                                       ///< accumulation: quantities that are possible
-  std::vector<Axis> axes{};            ///< profile: one or two, the slow one first; Step::axes() has their bins
-  std::string definition{};            ///< profile: as Profile::definition
-  std::vector<std::string> reasons{};  ///< verdict: names, as in reports and files
-  std::vector<std::string> limits{};   ///< verdict: parameters that the first column is compared with, for plots
+  std::vector<PixelType> pixels{};  ///< for pixels: the possible types
+  /// A parameter's name. Pixels made: its n-th choice makes the n-th type. Scalars taken: it has the rule on them.
+  /// Verdict: it has the name of the reason.
+  std::string by{};
+  /// A parameter's name. List: the fraction of the pixels for which there is room. Table: the most rows of an image.
+  std::string capacity{};
+  /// A parameter's name, for scalars. Its value is "name=…; name=…"; the columns exist once for each name, which
+  /// replaces their "{}".
+  std::string per{};
+  /// for scalars and table: columns; profile: its arrays, float64; accumulation: possible quantities
+  std::vector<Column> columns{};
+  std::vector<Axis> axes{};  ///< for a profile: one or two axes, the slow one first; Step::axes() gives their bins
+  std::string definition{};  ///< for a profile: Profile::definition
+  std::vector<std::string> reasons{};  ///< for a verdict: reasons as reports and files name them
+  std::vector<std::string> limits{};   ///< for a verdict: parameters that bound the first column, for plots
 };
 
-/// A result that a step may get from the one that made the pixels, while those are still in registers, in place of a
-/// pass of its own over them.
+/// A result that the step which makes the pixels can compute while they are in registers. It saves a later step its own
+/// pass over the pixels.
 enum class Tap : std::uint8_t {
-  count,  ///< how many pixels are at or above a threshold
-  mark,   ///< one bit a pixel: it is at or above a threshold
+  count,  ///< the number of pixels at or above a threshold
+  mark,   ///< one bit for each pixel, set when it is at or above a threshold
 };
 
-/// Memory that a step takes on an accelerator. A test holds it against what is taken.
+/// Memory that a step takes on an accelerator. A test compares it with the memory taken in fact.
 struct DeviceCost {
-  double bytes = 0;                                          ///< for each `each` of the images that it sees
-  enum class Of : std::uint8_t { run, image } of = Of::run;  ///< once, or for each image that the device has at a time
+  double bytes = 0;  ///< bytes for each `each` of the images that the step reads
+  /// taken once, or for each image that the device holds at a time
+  enum class Of : std::uint8_t { run, image } of = Of::run;
   std::string
-      each{};  ///< empty: a pixel; "ring": one around the beam, a pixel wide; else as many as this parameter says
-  bool counted = false;  ///< only where values are counted by ring (rings/counted_rings.hpp)
-  std::string unit{};    ///< that takes it; empty: each but cpu
-  std::string when{};    ///< a parameter: only where it is not what it is by default
+      /// A pixel when empty. "ring" is a ring around the beam, one pixel wide. Another text names the parameter that
+      /// has the number.
+      each{};
+  bool counted = false;  ///< true: only where values are counted by ring (rings/counted_rings.hpp)
+  std::string unit{};    ///< unit that takes the memory; empty: all but cpu
+  std::string when{};    ///< name of a parameter: only when it differs from its default
 };
 
 struct Declaration {
   std::string name;
-  std::string purpose;  ///< one line
+  std::string purpose;  ///< purpose of the kernel, in one line
   std::vector<Parameter> parameters{};
-  Port takes{};  ///< pixels, or scalars: it looks at columns of the steps before it only
+  Port takes{};  ///< pixels; or scalars: the step reads only columns of earlier steps
   std::vector<Port> makes{};
-  bool several = false;         ///< may come several times in a pipeline
-  bool strips = false;          ///< may work on strips of images; Step::strip() says whether with these parameters
-  bool delivered = false;       ///< takes only the detector's own pixels: stands before kernels that make pixels
-  bool calibration = false;     ///< needs the maps of the detector's calibration
-  std::vector<Input> inputs{};  ///< arrays that it is given, made from the files that parameters name
-  std::vector<std::string> units{"cpu"};  ///< that have a version of it
-  std::vector<Tap> offers{};              ///< makes pixels: its outputs for steps behind it
-  std::vector<Tap> rides{};               ///< the input that spares it its own pass over the pixels
-  double stack_bytes = 0;                 ///< read once a stack, bytes a pixel: calibration
-  double scratch_bytes = 0;               ///< memory of its own, bytes a pixel of the image
-  std::vector<DeviceCost> device{};       ///< memory that grows with images; lists are in the port that makes them
-  std::string origin{};                   ///< of code from outside the program, in words: "plugin peaks.so"
+  bool several = false;      ///< true: may occur several times in a pipeline
+  bool strips = false;       ///< true: can work on strips of images; Step::strip() decides for the given parameters
+  bool delivered = false;    ///< true: takes only the detector's own pixels, so precedes all kernels that make pixels
+  bool calibration = false;  ///< true: needs the calibration maps of the detector
+  std::vector<Input> inputs{};            ///< arrays that the kernel is given, made from the files that parameters name
+  std::vector<std::string> units{"cpu"};  ///< units with a version of the kernel
+  std::vector<Tap> offers{};              ///< for a kernel that makes pixels: its taps for later steps
+  std::vector<Tap> rides{};               ///< the tap that saves it its own pass over the pixels
+  double stack_bytes = 0;                 ///< calibration bytes a pixel that it reads once for each stack
+  double scratch_bytes = 0;               ///< bytes a pixel of its own memory
+  std::vector<DeviceCost> device{};       ///< memory that grows with images; the list ports give the memory of lists
+  std::string origin{};                   ///< for code from outside the program, a description: "plugin peaks.so"
 
   [[nodiscard]] const Port* made(Port::Kind kind) const noexcept {
     for (const Port& port : makes) {
@@ -98,12 +102,12 @@ struct Declaration {
   }
 };
 
-/// The integer types of a photon image: uint8, uint16, uint32, int16, int32.
+/// Returns the integer types of a photon image: uint8, uint16, uint32, int16, int32.
 const std::vector<PixelType>& photon_types();
-/// The same, and float32.
+/// Returns photon_types() and float32.
 const std::vector<PixelType>& image_types();
 
-/// The declaration as JSON, one object.
+/// Returns the declaration as a JSON object.
 std::string json_of(const Declaration& declaration);
 
 }  // namespace rashpa::kernel

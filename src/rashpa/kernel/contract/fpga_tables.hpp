@@ -5,9 +5,9 @@
 
 namespace rashpa::kernel {
 
-/// The calibration as a card reads it. For each block of 2048 pixels: gain 0, 1, 2; for each gain 64 beats of 32
+/// The calibration in the card's layout. For each block of 2048 pixels: gains 0, 1, 2; for each gain 64 beats of 32
 /// pixels; for each pixel the pedestal in ADU and the factor in photons/ADU, float32. `low` has pixels 0 … 15 of each
-/// beat, `high` 16 … 31: the card reads them by two ports. Pixels behind the image's end have no valid calibration.
+/// beat, `high` 16 … 31, as the card reads them by two ports. Pixels behind the image's end have no valid calibration.
 struct FpgaTables {
   std::vector<float> low, high;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The inputs of a kernel's set-up besides its parameters: maps of the calibration, and arrays that are made at set-up
-/// from the files that its parameters name (a geometry, a mask). The control plane reads the files and makes the
-/// arrays; a kernel declares which, and gets them by name. Does not change once it is made; any thread may read it.
+/// The set-up inputs of a kernel besides its parameters: calibration maps, and arrays from the files that its
+/// parameters name (a geometry, a mask). A kernel declares them; the control plane reads the files, makes the arrays
+/// and provides them by name. Constant once made; any thread may read it.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,17 +18,17 @@
 
 namespace rashpa::kernel {
 
-/// Numbers of a given array, little-endian as the machine has them.
+/// The number type of a given array, in the machine's little-endian form.
 enum class Number : std::uint8_t { u8, u16, u32, u64, i32, i64, f32, f64 };
 
 std::string_view name_of(Number number) noexcept;  ///< "uint8" … "float64"
 std::size_t bytes_of(Number number) noexcept;
 
-/// An array that a kernel is given, as it declares it.
+/// An array that a kernel needs, as it declares it.
 struct Input {
   enum class Shape : std::uint8_t {
-    image,   ///< [height][width], a value for each pixel of the image
-    values,  ///< as many as there are
+    image,   ///< [height][width], one value for each pixel
+    values,  ///< any number of values
   };
   std::string name;
   Number type = Number::u16;
@@ -37,13 +37,13 @@ struct Input {
   std::string doc{};
 };
 
-/// One array by value, row-major.
+/// An owned array, row-major.
 class GivenArray {
  public:
   GivenArray() = default;
-  /// Copies `bytes`, which must be those of `shape`.
+  /// Copies `bytes`, whose number must fit `type` and `shape`.
   GivenArray(Number type, std::vector<std::size_t> shape, std::span<const std::byte> bytes);
-  /// A copy of plain numbers, for tests and benchmarks.
+  /// Copies plain numbers, for tests and benchmarks.
   template <typename T>
   static GivenArray of(const std::vector<T>& values, std::vector<std::size_t> shape = {}) {
     if (shape.empty()) shape = {values.size()};
@@ -64,7 +64,7 @@ class GivenArray {
   [[nodiscard]] Number type() const noexcept { return type_; }
   [[nodiscard]] const std::vector<std::size_t>& shape() const noexcept { return shape_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() / bytes_of(type_); }
-  /// Returns the numbers of the array; empty when they are of another type.
+  /// Returns the numbers of the array; empty when they have another type.
   template <typename T>
   [[nodiscard]] std::span<const T> as() const noexcept {
     if (number_of<T>() != type_) return {};
@@ -83,12 +83,12 @@ struct Given {
   std::shared_ptr<const CalibrationMaps> calibration{};
   std::shared_ptr<const GivenArrays> arrays{};
 
-  /// Returns the array of that name; null when it is not there.
+  /// Returns the array with that name, or null.
   [[nodiscard]] const GivenArray* array(std::string_view name) const noexcept;
 };
 
-/// Throws ConfigError that names kernel and array when one is missing, of another type, of another number of
-/// dimensions, not of the shape that the other images have, or not declared.
+/// Throws ConfigError that names the kernel and the array when an array is missing, is not declared, or has a wrong
+/// type, number of dimensions or shape. All image arrays must have one shape.
 void check_given(std::string_view kernel, const std::vector<Input>& inputs, const Given& given);
 
 }  // namespace rashpa::kernel

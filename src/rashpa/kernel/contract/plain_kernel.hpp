@@ -6,8 +6,7 @@
 
 namespace rashpa::kernel {
 
-/// A kernel that is made from its parameters and nothing else: its folder has `step_of(const Config&)`. Both references
-/// outlive it.
+/// A kernel made from its parameters alone: its folder has `step_of(const Config&)`. Both references outlive it.
 template <class Config>
 class PlainKernel final : public Kernel {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Steps on strips of images: consecutive rows, each strip on a device of its own. A step makes the same pixels there.
-/// Its counts are parts, and its decision waits for the whole.
+/// Steps on strips of images: consecutive rows, each strip on its own device. A step makes the same pixels as on whole
+/// images. Its counts are partial, and the decision follows from the counts of the whole image.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@ namespace rashpa::kernel {
 
 class Step;
 
-/// Consecutive rows of an image.
+/// The consecutive rows of a strip.
 struct Rows {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -22,14 +22,15 @@ struct Rows {
 
 /// A bound of a step's verdict on one of its columns: `least` ≤ value ≤ `most`.
 struct Bound {
-  std::uint32_t column = 0;  ///< of the step's own
+  std::uint32_t column = 0;  ///< number among the step's own columns
   std::int64_t least = 0;
   std::int64_t most = 0;
-  std::uint8_t below = 0;  ///< the verdict when it is below: which of the step's reasons, from 1
+  std::uint8_t below = 0;  ///< verdict for a value that is too small: number of the reason, from 1
   std::uint8_t above = 0;
 };
 
-/// The verdict of the first bound that does not hold; 0: all hold. `columns`: the step's own, of the whole image.
+/// Returns the verdict of the first bound that does not hold; 0: all hold. `columns` are the step's own, for the whole
+/// image.
 constexpr std::uint8_t verdict_of(const Bound* bounds, std::size_t count, const Scalar* columns) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t value = columns[bounds[i].column].integer();
@@ -39,13 +40,13 @@ constexpr std::uint8_t verdict_of(const Bound* bounds, std::size_t count, const 
   return 0;
 }
 
-/// A step on a strip of every image.
+/// A step on a strip of each image.
 struct Strip {
-  /// Makes the strip's pixels and list, and refuses nothing itself. Its columns are counts (u32, u64, i64) that add up
+  /// Makes the strip's pixels and list, and refuses no image. Its columns are counts (u32, u64, i64) that are summed
   /// over strips.
   std::shared_ptr<const Step> step;
-  /// The bounds of the verdict, which sees the columns of the whole image. None: the verdict
-  /// refuses nothing, or the step decides by the columns itself.
+  /// The bounds of the verdict on the columns of the whole image. Empty: the step refuses no image, or decides by its
+  /// columns itself.
   std::vector<Bound> bounds{};
 };
 

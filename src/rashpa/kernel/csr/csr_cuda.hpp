@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Compaction on CUDA devices: the same lists, in the same order, as the reference. Asynchronous in the stream given;
+/// Compaction on CUDA devices, with the lists of the reference in the same order. Asynchronous in the given stream;
 /// nothing allocates or synchronises.
 #include <cuda_runtime_api.h>
 
@@ -12,35 +12,35 @@
 
 namespace rashpa::kernel::csr::cuda {
 
-/// Images at regular distances in device memory, and the lists that they become. Image i is compacted when `work` is
-/// null or work[i] is not 0.
+/// Images at regular distances in device memory, and the destination of their lists. Image i is compacted when `work`
+/// is null or work[i] is not 0.
 struct Batch {
   const void* images = nullptr;  ///< aligned to 16 bytes
   PixelFormat format{};
   std::size_t image_stride = 0;  ///< pixels from one image to the next, a multiple of 16 bytes
   std::uint32_t pixels = 0;
-  const std::uint64_t* marks = nullptr;  ///< Tap::mark, image i at word i · marks_stride
+  const std::uint64_t* marks = nullptr;  ///< marks of Tap::mark; image i begins at word i · marks_stride
   std::size_t marks_stride = 0;
-  std::uint32_t* index = nullptr;  ///< list i at index + i · list_stride; device memory or mapped host memory
-  void* value = nullptr;           ///< of the pixels' type, the same
+  std::uint32_t* index = nullptr;  ///< list i begins at index + i · list_stride; device memory or mapped host memory
+  void* value = nullptr;           ///< of the pixels' type, with the same layout
   std::size_t list_stride = 0;     ///< entries; at least capacity
   std::size_t capacity = 0;
-  std::uint32_t* entries = nullptr;  ///< how many, of image i at i · entries_stride; kOverflow32: no room
+  std::uint32_t* entries = nullptr;  ///< number of entries of image i at i · entries_stride; kOverflow32: no room
   std::size_t entries_stride = 1;
-  const std::uint8_t* work = nullptr;  ///< [count], device memory: every block reads one
+  const std::uint8_t* work = nullptr;  ///< [count] in device memory; each block reads its own
   std::uint32_t count = 0;
 };
 inline constexpr std::uint32_t kOverflow32 = kernel::cuda::kListOverflow;
 
-/// Device memory that a compaction of `count` images of `pixels` pixels needs meanwhile, in bytes.
+/// Returns the bytes of temporary device memory for a compaction of `count` images of `pixels` pixels.
 std::size_t scratch_bytes(std::uint32_t pixels, std::uint32_t count) noexcept;
 
-/// Makes the lists from marks; reads only the marked pixels.
+/// Enqueues the compaction by marks, which reads only marked pixels.
 cudaError_t compact_marked(const Batch& batch, void* scratch, cudaStream_t stream) noexcept;
-/// Makes the lists from the pixels alone, in one pass over them; `marks` is not used.
+/// Enqueues the compaction by the pixels alone, in one pass over them; `marks` is not used.
 cudaError_t compact(const Batch& batch, std::int32_t threshold, void* scratch, cudaStream_t stream) noexcept;
 
-/// The step on the current device.
+/// Makes the pass on the current device.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup);
 
 }  // namespace rashpa::kernel::csr::cuda

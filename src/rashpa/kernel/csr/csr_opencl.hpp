@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Lists of pixels on OpenCL devices: sorted, the same in every run.
+/// Compaction on OpenCL devices: sorted lists, the same in each run.
 #include <memory>
 
 #include "rashpa/kernel/contract/opencl_pass.hpp"

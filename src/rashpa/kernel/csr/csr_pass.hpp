@@ -11,7 +11,7 @@
 
 namespace rashpa::kernel::csr::cuda {
 
-/// Describes where the lists of all places are, in host memory: that of place p at p · stride.
+/// The lists of all places in host memory; the list of place p begins at p · stride.
 struct Lists {
   std::uint32_t* index = nullptr;
   std::byte* value = nullptr;
@@ -19,7 +19,7 @@ struct Lists {
   std::size_t capacity = 0;  ///< entries
 };
 
-/// The step on a CUDA device. Where its lists go is open to the unit's resident kernel, which makes them itself.
+/// The step on a CUDA device. The unit's resident kernel, which makes the lists itself, may read where they go.
 class Pass final : public kernel::cuda::DevicePass {
  public:
   Pass(const Config& config, const Setup& setup);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Arrays in the memory of the current CUDA device, for tests and benchmarks: everything here waits for the device, and
-/// an error is an exception.
+/// Arrays in the memory of the current CUDA device, for tests and benchmarks. All calls wait for the device and throw
+/// on errors.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace rashpa::kernel {
 template <class T>
 class DeviceArray {
  public:
-  /// `size` zeros.
+  /// Allocates `size` zeros.
   explicit DeviceArray(std::size_t size) : memory_(size * sizeof(T)), size_(size) {}
   explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) { upload(values); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Division by a number that is known before: devices have no instruction for it.
+/// Division by a number that is known in advance. Devices have no instruction for integer division.
 #include <cstdint>
 
 namespace rashpa::kernel {
@@ -10,7 +10,7 @@ class Divisor {
   Divisor() = default;
   explicit Divisor(std::uint32_t by) noexcept
       : by_(by), inverse_(by <= 1 ? ~0U : static_cast<std::uint32_t>((std::uint64_t{1} << 32U) / by)) {}
-  /// The whole part; `rest` becomes what is left over.
+  /// Returns the quotient and writes the remainder to `rest`.
   __device__ __forceinline__ std::uint32_t operator()(std::uint32_t value, std::uint32_t& rest) const {
     auto found = static_cast<std::uint32_t>(std::uint64_t{value} * inverse_ >> 32U);  // at most one too small
     rest = value - found * by_;

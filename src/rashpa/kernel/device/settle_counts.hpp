@@ -9,8 +9,8 @@
 
 namespace rashpa::kernel::cuda {
 
-/// The result of a CountTap, which is DeviceStack::limits, from counts, image by image: its column, its verdict; images
-/// that are not kept leave the work. `counts`: [stack.count] in device memory; null: DeviceFinding::counted.
+/// Computes the column and the verdict of a CountTap, which is DeviceStack::limits, from counts, image by image. Clears
+/// `work` of images that are not kept. `counts` is [stack.count] in device memory; null: DeviceFinding::counted.
 cudaError_t settle_counts(const DeviceStack& stack, const std::uint32_t* counts, cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::kernel::cuda

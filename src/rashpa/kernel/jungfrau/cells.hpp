@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Calibrations with a set of pedestals for each storage cell. Each set is a plain calibration of its own, so that
-/// whatever converts images of one cell is the same as without cells (README.md).
+/// Calibrations with a set of pedestals for each storage cell. Each set is a plain calibration, so that images of one
+/// cell convert as without cells (README.md).
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -14,22 +14,23 @@
 
 namespace rashpa::kernel::jungfrau {
 
-/// Finds the set of an image's cell, and keeps the first cell without one. `set_of` any thread.
+/// Finds the pedestal set of an image's cell, and records the first cell without a set. Any thread may call set_of().
 class Cells {
  public:
   static constexpr std::uint8_t kNoSet = 0xFF;
-  /// Throws ConfigError when a cell is named twice or cannot be, or when there are too few pedestals or gains.
+  /// Reads the cells of a configuration. Throws ConfigError when a cell is named twice or out of range, or when there
+  /// are too few pedestals or gains.
   explicit Cells(const Config& config);
-  /// Returns false when one set holds for images of every cell.
+  /// Returns false when one set is valid for all cells.
   [[nodiscard]] bool named() const noexcept { return !cells_.empty(); }
-  /// Returns the set of `cell`; kNoSet: there is none, and images of it must not be converted.
+  /// Returns the set of `cell`; kNoSet: there is none, and its images must not be converted.
   [[nodiscard]] std::uint8_t set_of(std::uint8_t cell) const noexcept {
     if (!named()) return 0;
     return cell < kCells ? set_of_[cell] : kNoSet;
   }
-  /// Notes that an image of `cell` came. Any thread.
+  /// Records that an image of `cell`, which has no set, came. Any thread.
   void refuse(std::uint8_t cell) const noexcept;
-  /// Returns why images were not converted, as CpuPass::failure().
+  /// Returns why images were not converted, as CpuPass::failure() does.
   [[nodiscard]] std::string failure() const;
 
  private:
@@ -38,13 +39,13 @@ class Cells {
   mutable std::atomic<std::uint32_t> refused_{0};  // the first one, + 1
 };
 
-/// Returns the configuration with set `set` alone, which is then one for every cell. Of a calibration that Cells takes.
+/// Returns the configuration with set `set` alone, valid for all cells. `config` must be one that Cells accepts.
 Config config_of_set(const Config& config, std::size_t set);
 
-/// Returns each set as the fast kernel reads it; one when the calibration has no cells. Throws as Prepared does.
+/// Returns each set in the fast kernel's layout; one when the calibration has no cells. Throws as Prepared does.
 std::vector<Prepared> prepared_sets(const Config& config);
 
-/// Throws ConfigError that names the unit when the calibration has cells: it has no version for them.
+/// Throws ConfigError that names the unit when the calibration has cells, which that unit does not support.
 void refuse_cells(const Config& config, const std::string& unit);
 
 }  // namespace rashpa::kernel::jungfrau

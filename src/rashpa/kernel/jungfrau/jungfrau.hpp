@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// JUNGFRAU raw words to photons or keV. The decode table, the arithmetic and the accuracy are in README.md.
+/// Converts JUNGFRAU raw words to photons or keV. README.md has the decode table, the arithmetic and the accuracy.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,24 +21,24 @@ enum class Output : std::uint8_t {
   kev,      ///< float32
 };
 
-/// The treatment of the pixels of double size at the borders of chips (assembly.hpp).
+/// The treatment of double-size pixels at the borders of chips (assembly.hpp).
 enum class Borders : std::uint8_t {
-  raw,     ///< the image is as modules send it
-  shared,  ///< assembled; their counts are shared by the pixels that they cover
-  masked,  ///< assembled; they are masked
+  raw,     ///< not assembled: the image is as modules send it
+  shared,  ///< assembled; the pixels that a double-size pixel covers share its counts
+  masked,  ///< assembled; double-size pixels are masked
 };
 
-/// Pedestals of G0 that follow the detector (tracking.hpp).
+/// The settings by which pedestals of G0 follow the detector (tracking.hpp).
 struct Tracking {
   enum class From : std::uint8_t {
     off,
-    darks,  ///< dark images
-    empty,  ///< and, in the first other image of each stack, pixels without a photon
+    darks,  ///< from dark images
+    empty,  ///< also from pixels without a photon in the first other image of each stack
   };
   From from = From::off;
-  std::uint32_t images = 200;  ///< N: how many images the running mean looks back
-  double sigma = 3;            ///< this many σ from the pedestal at most count as empty
-  double alarm = 0;            ///< median drift in σ at which an alarm is given; 0: none
+  std::uint32_t images = 200;  ///< N, the number of images in the running mean
+  double sigma = 3;            ///< pixels within this many σ of the pedestal count as empty
+  double alarm = 0;            ///< median drift in σ that raises an alarm; 0: none
 };
 
 using Calibration = CalibrationMaps;
@@ -49,64 +49,69 @@ struct Config {
   Calibration calibration{};
   Borders borders = Borders::raw;
   Tracking tracking{};
-  /// The storage cell of each set of pedestals, which are then [cells][3][height][width]; gains are one set for all, or
-  /// as many. Empty: one set, for images of every cell (cells.hpp).
+  /// The storage cell of each set of pedestals, which are then [cells][3][height][width]; gains have one set, or one
+  /// for each cell. Empty: one set for all cells (cells.hpp).
   std::vector<std::uint32_t> cells{};
 };
 
-/// A step of a pipeline. Throws nothing: the fitting of the step reports faults of the configuration.
+/// Makes a pipeline step. Throws nothing: Step::fit() reports errors in the configuration.
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// Pixels without and with too much of a value, and bright ones, of one image.
+/// The numbers of masked, saturated and bright pixels of one image.
 struct Counts {
   std::uint32_t masked = 0;
   std::uint32_t saturated = 0;
-  std::uint32_t bright = 0;  ///< photons ≥ Taps::bright_threshold, when counted
+  std::uint32_t bright = 0;  ///< pixels with at least Taps::bright_threshold photons, when counted
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-/// The values derived from the photons while they are still in registers.
+/// The values to derive from the photons while they are in registers.
 struct Taps {
-  bool count = false;                 ///< fill Counts::bright
+  bool count = false;                 ///< true: fill Counts::bright
   std::int16_t bright_threshold = 0;  ///< photons
-  bool mark = false;                  ///< fill Images::marks
+  bool mark = false;                  ///< true: fill Images::marks
   std::int16_t mark_threshold = 0;    ///< photons
 };
 
-/// The ports: `count` images, all of the calibration's shape. Arrays of pointers, one entry an image.
+/// The inputs and outputs: `count` images of the calibration's shape, as arrays of pointers with one entry for each
+/// image.
 struct Images {
   std::size_t count = 0;
   const std::uint16_t* const* raw = nullptr;
-  void* const* out = nullptr;  ///< int16 or float32, as Config::output says
+  void* const* out = nullptr;  ///< int16 or float32, by Config::output
   std::uint64_t* const* marks =
-      nullptr;               ///< bit p mod 64 of word p / 64: photons of pixel p ≥ mark_threshold; with Taps::mark
-  Counts* counts = nullptr;  ///< added to
-  bool past_caches = true;   ///< false: the output is read again soon
+      /// with Taps::mark: bit p mod 64 of word p / 64 is set when pixel p has at least mark_threshold photons
+      nullptr;
+  Counts* counts = nullptr;  ///< the pass adds to these
+  bool past_caches = true;   ///< false: the output is read again soon, so it goes through the caches
 };
 
-/// Pixels in the unit of calibration layout and marks: ranges start at multiples of it and end there or at the image's
-/// end.
+/// The pixels of a group, the unit of calibration layout and marks. Ranges start at multiples of it and end at one or
+/// at the image's end.
 inline constexpr std::size_t kGroup = 64;
 
-/// The calibration as the fast kernel reads it: for every gain and group of 64 pixels 4 × 32 floats, pedestals of even
-/// pixels, of odd pixels, factors of even, of odd. The order does not depend on the vector width.
+/// The calibration in the fast kernel's layout. Each gain and group of 64 pixels has 4 × 32 floats: pedestals of even
+/// pixels, of odd pixels, factors of even, of odd. The layout does not depend on the vector width.
 class Prepared {
  public:
-  /// Throws ConfigError when sizes or energy make no sense, ResourceError when there is no memory for the tables.
+  /// Computes the tables. Throws ConfigError when sizes or energy are invalid, ResourceError when there is no memory
+  /// for the tables.
   explicit Prepared(const Config& config);
   [[nodiscard]] std::size_t pixels() const noexcept { return pixels_; }
   [[nodiscard]] Output output() const noexcept { return output_; }
-  /// Group `group` of gain `gain` (0 … 2).
+  /// Returns the table of group `group` in gain `gain` (0 … 2).
   [[nodiscard]] const float* table(unsigned gain, std::size_t group) const noexcept {
     return reinterpret_cast<const float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup;
   }
-  /// The same, for pedestals that move within 0 … 16383 ADU: of a calibration with Config::tracking.
+  /// Returns the same table for changes. Only for a calibration with Config::tracking, and pedestals within 0 … 16383
+  /// ADU.
   [[nodiscard]] float* table(unsigned gain, std::size_t group) noexcept {
     return reinterpret_cast<float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup;
   }
-  /// Bit p: pixel p of the group has no valid calibration in G0 (pixels behind the image's end have one).
+  /// Returns a word in which bit p is set when pixel p of the group has no valid calibration in G0. Pixels behind the
+  /// image's end have one.
   [[nodiscard]] std::uint64_t invalid_g0(std::size_t group) const noexcept { return invalid_g0_[group]; }
-  /// Returns true when a G0 word of the group can leave the int16 range, so that clamping cannot be left out.
+  /// Returns true when a G0 word of the group can leave the int16 range and so must be clamped.
   [[nodiscard]] bool wild(std::size_t group) const noexcept { return wild_[group] != 0; }
 
  private:
@@ -118,16 +123,16 @@ class Prepared {
   std::vector<std::uint8_t> wild_;
 };
 
-/// The plain reference: the value of `word` of pixel `pixel`.
+/// Returns the photons of `word` of pixel `pixel`. The plain reference.
 std::int16_t photons_of(std::uint16_t word, const Config& config, std::size_t pixel) noexcept;
 float kev_of(std::uint16_t word, const Config& config, std::size_t pixel) noexcept;
 
-/// The plain reference on pixels [first, last) of all images. Slow, obvious, the truth.
+/// Converts pixels [first, last) of all images. The plain reference: slow, obvious, the truth.
 void convert_reference(const Config& config, const Images& images, const Taps& taps, std::size_t first,
                        std::size_t last) noexcept;
 
-/// The fast kernel (widest vectors of the machine, chosen at run time): any thread, no allocation. `first` is a
-/// multiple of kGroup, `last` too or the image's end. Outputs aligned to 64 bytes are written past the caches.
+/// Converts by the machine's widest vectors, chosen at run time: any thread, no allocation. `first` is a multiple of
+/// kGroup; `last` is one, too, or the image's end. Outputs aligned to 64 bytes are written past the caches.
 void convert(const Prepared& calibration, const Images& images, const Taps& taps, std::size_t first,
              std::size_t last) noexcept;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The conversion as one thread does it: eight pixels of one image, from registers to registers. For every kernel that
-/// converts, whether it runs over a stack (jungfrau.cu) or stays resident. Results as the reference, bit for bit: each
-/// operation rounds by itself (__fsub_rn and __fmul_rn are never contracted).
+/// The conversion by one thread: eight pixels of one image, from registers to registers. It serves all kernels that
+/// convert, over a stack (jungfrau.cu) or resident. Results equal the reference bit for bit, since each operation
+/// rounds separately (__fsub_rn and __fmul_rn are never contracted).
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -16,15 +16,14 @@ namespace rashpa::kernel::jungfrau::cuda {
 inline constexpr std::uint32_t kThreadPixels = 8;
 inline constexpr std::uint32_t kWarpPixels = 32 * kThreadPixels;
 
-/// Describes where the eight pixels of a thread are: two runs of four. Photons: one behind the other, so that raw words
-/// and photons move as 16 bytes. keV: 128 pixels apart, so that the 16 bytes of four values lie beside those of the
-/// next thread.
+/// The places of a thread's eight pixels: two runs of four. For photons they are adjacent, so raw words and photons
+/// move as 16 bytes. For keV they are 128 pixels apart, so the 16 bytes of four values adjoin those of the next thread.
 struct Place {
   std::uint32_t first;
   std::uint32_t second;
 };
 
-/// The place of thread `thread`, counted over the whole image.
+/// Returns the place of thread `thread`, counted over the whole image.
 template <Output kOutput>
 __device__ __forceinline__ Place place_of(std::uint32_t thread) {
   if constexpr (kOutput == Output::photons) return {thread * kThreadPixels, thread * kThreadPixels + 4};
@@ -36,21 +35,21 @@ __device__ __forceinline__ std::uint32_t pixel_of(Place place, unsigned k) {
   return k < 4 ? place.first + k : place.second + k - 4;
 }
 
-/// A thread's state over a stack. Bit k of a mask stands for pixel_of(place, k).
+/// The calibration of a thread's pixels, kept over a stack. Bit k of a mask is pixel_of(place, k).
 struct Entries {
   float pedestal[kThreadPixels];
   float factor[kThreadPixels];
   std::uint32_t real;     ///< pixels inside the image
   std::uint32_t wild;     ///< pixels whose G0 words can leave int16
-  std::uint32_t masked;   ///< real pixels without valid calibration in G0
-  std::uint32_t invalid;  ///< how many those are
+  std::uint32_t masked;   ///< pixels inside the image without valid calibration in G0
+  std::uint32_t invalid;  ///< number of pixels in `masked`
 };
 
 inline constexpr std::uint32_t kNotANumber = 0x7FC00000;  // as the reference has it
 inline constexpr std::uint32_t kInfinity = 0x7F800000;
 inline constexpr std::int32_t kZeroPhotons = 0x4B400000;  // kRoundingMagic; every photon is one more in the last place
 
-/// Thresholds as the rounded sum holds them: comparing its bits compares photons.
+/// The thresholds in the form of the rounded sum: comparing its bits compares photons.
 struct Thresholds {
   std::int32_t bright;
   std::int32_t mark;
@@ -64,16 +63,16 @@ __host__ __device__ inline Thresholds thresholds_of(const Taps& taps) {
   return {bits(taps.bright_threshold), bits(taps.mark_threshold)};
 }
 
-/// One image's eight pixels, ready to be stored, and the counts from their conversion.
+/// The eight converted pixels of one image, ready to be stored, with their counts.
 template <Output kOutput>
 struct Converted;
 template <>
 struct Converted<Output::photons> {
   uint4 photons;            ///< eight int16
-  std::uint32_t bright;     ///< mask; with kCount
-  std::uint32_t marks;      ///< mask; with kMark
-  std::int32_t masked;      ///< masked pixels beyond Entries::invalid
-  std::uint32_t saturated;  ///< how many
+  std::uint32_t bright;     ///< with kCount: mask of bright pixels
+  std::uint32_t marks;      ///< with kMark: mask of marked pixels
+  std::int32_t masked;      ///< number of masked pixels beyond Entries::invalid
+  std::uint32_t saturated;  ///< number of saturated pixels
 };
 template <>
 struct Converted<Output::kev> {
@@ -86,13 +85,13 @@ __device__ __forceinline__ float adu_minus_pedestal_times_factor(float adu, floa
   return __fmul_rn(__fsub_rn(adu, pedestal), factor);
 }
 
-/// The pixels of a place that lie inside an image of `pixels` pixels, as a mask.
+/// Returns a mask of the place's pixels inside an image of `pixels` pixels.
 __device__ __forceinline__ std::uint32_t real_of(Place place, std::uint32_t pixels) {
   const auto run = [&](std::uint32_t first) { return first >= pixels ? 0U : min(pixels - first, 4U); };
   return ((1U << run(place.first)) - 1) | ((1U << run(place.second)) - 1) << 4U;
 }
 
-/// The tables of a place, from device memory. A place may lie behind the image's end, then nothing is read.
+/// Loads the table entries of a place from device memory. Pixels behind the image's end are not read.
 template <Output kOutput>
 __device__ __forceinline__ Entries load_entries(const Tables& tables, Place place) {
   Entries entries{};
@@ -130,7 +129,7 @@ __device__ __forceinline__ Entries load_entries(const Tables& tables, Place plac
   return entries;
 }
 
-/// The eight raw words of a place; words behind the image's end are 0 and not read.
+/// Loads the eight raw words of a place; words behind the image's end are 0 and not read.
 template <Output kOutput>
 __device__ __forceinline__ uint4 load_words(const std::uint16_t* raw, Place place, std::uint32_t real) {
   if (real == 0xFF) {
@@ -153,12 +152,12 @@ __device__ __forceinline__ std::uint32_t word_of(uint4 words, unsigned k) {
   return ((k & 4U) != 0 ? high : low) >> (k % 2 * 16) & 0xFFFFU;
 }
 
-/// Exactly the ADU of the word, as if it were in G0: the word's bytes below the exponent of 2^23.
+/// Returns the exact ADU of a word as if it were in G0, by placing the word's bytes below the exponent of 2^23.
 __device__ __forceinline__ float adu_of_pair(std::uint32_t pair, unsigned odd) {
   return __uint_as_float(__byte_perm(pair, 0x4B000000U, odd != 0 ? 0x7632U : 0x7610U)) - 8388608.0F;
 }
 
-/// One word by every row of the decode table, from device memory.
+/// The result of one word by the whole decode table, with calibration from device memory.
 template <Output kOutput>
 struct Corrected;
 template <>
@@ -205,7 +204,8 @@ __device__ __forceinline__ Corrected<kOutput> convert_word(std::uint32_t word, c
   return correct<kOutput>(word, entry);
 }
 
-/// The pixels of a place that convert_g0 cannot do: gain switched, or beyond int16. Mask; 0 for nearly all.
+/// Returns a mask of the place's pixels that convert_g0() cannot convert, because their gain has switched or they
+/// exceed int16. Mostly 0.
 __device__ __forceinline__ std::uint32_t not_in_g0(uint4 words, const Entries& entries) {
   constexpr std::uint32_t kGains = kGainMask * 0x10001U;
   if (((words.x | words.y | words.z | words.w) & kGains) == 0) return entries.wild;
@@ -267,7 +267,7 @@ __device__ __forceinline__ Converted<kOutput> convert_g0(uint4 words, const Entr
   return out;
 }
 
-/// Puts one pixel's photons among the eight.
+/// Stores one pixel's photons as the k-th of eight.
 __device__ __forceinline__ void put(Converted<Output::photons>& converted, unsigned k, std::int16_t value) {
   const auto insert = [&](std::uint32_t& pair, unsigned at) {
     if (k / 2 == at) {
@@ -291,7 +291,7 @@ __device__ __forceinline__ void put(Converted<Output::kev>& converted, unsigned 
   insert(converted.high.w, 7);
 }
 
-/// Puts the k-th of eight there if so, k known to the compiler.
+/// Stores the value as the k-th of eight if `yes`; k is a compile-time constant.
 __device__ __forceinline__ void put_where(bool yes, Converted<Output::photons>& out, unsigned k, std::int16_t value) {
   std::uint32_t& pair = k < 4 ? (k < 2 ? out.photons.x : out.photons.y) : (k < 6 ? out.photons.z : out.photons.w);
   const std::uint32_t with = __byte_perm(pair, static_cast<std::uint16_t>(value), k % 2 == 0 ? 0x3254U : 0x5410U);
@@ -303,10 +303,10 @@ __device__ __forceinline__ void put_where(bool yes, Converted<Output::kev>& out,
   one = yes ? value : one;
 }
 
-/// Photons as Thresholds holds them.
+/// Returns photons in the form of Thresholds.
 __device__ __forceinline__ std::int32_t comparable(std::int16_t photons) { return kZeroPhotons + photons; }
 
-/// Puts the k-th of eight pixels among those that convert_g0 has converted.
+/// Replaces the k-th of eight pixels that convert_g0() has converted.
 template <Output kOutput, bool kCount, bool kMark>
 __device__ __forceinline__ void replace(Converted<kOutput>& out, unsigned k, const Corrected<kOutput>& corrected,
                                         const Entries& entries, Thresholds thresholds) {
@@ -321,8 +321,8 @@ __device__ __forceinline__ void replace(Converted<kOutput>& out, unsigned k, con
   }
 }
 
-/// Converts eight pixels: those in G0 at once, the others one by one. The thread requests the tables of these together,
-/// and waits once. A kernel over a stack gathers the others and does many at a time (jungfrau.cu).
+/// Converts eight pixels: those in G0 at once, the others one by one. The thread requests all their table entries
+/// together and waits once. Kernels over a stack gather such pixels of many places instead (jungfrau.cu).
 template <Output kOutput, bool kCount, bool kMark>
 __device__ __forceinline__ Converted<kOutput> convert_words_at_once(uint4 words, const Entries& entries,
                                                                     const Tables& tables, Place place,
@@ -345,8 +345,8 @@ __device__ __forceinline__ Converted<kOutput> convert_words_at_once(uint4 words,
   return out;
 }
 
-/// The same with one branch for all eight, where the time of a single image counts and not the work of many.
-/// `other(code, k)`: calibration of pixel k in G1 or G2.
+/// Converts the same with one branch for all eight pixels, which is faster for a single image. `other(code, k)` returns
+/// the calibration of pixel k in G1 or G2.
 template <Output kOutput, bool kCount, bool kMark, class Other>
 __device__ __forceinline__ Converted<kOutput> convert_words_together(uint4 words, const Entries& entries,
                                                                      Thresholds thresholds, const Other& other) {
@@ -377,7 +377,7 @@ __device__ __forceinline__ Converted<kOutput> convert_words_together(uint4 words
   return out;
 }
 
-/// Writes the real pixels of a place, past the caches.
+/// Writes the place's pixels inside the image, past the caches.
 __device__ __forceinline__ void store(const Converted<Output::photons>& converted, void* out, Place place,
                                       std::uint32_t real) {
   auto* photons = static_cast<std::int16_t*>(out);

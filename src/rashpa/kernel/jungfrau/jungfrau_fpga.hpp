@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Calibration as the processing unit in hardware reads it (rtl/unit).
+/// The calibration in the layout of the processing unit in hardware (rtl/unit).
 #include <cstddef>
 
 #include "rashpa/kernel/contract/fpga_tables.hpp"
@@ -8,12 +8,12 @@
 
 namespace rashpa::kernel::jungfrau {
 
-inline constexpr std::size_t kFpgaBlock = 2048;        ///< pixels that are converted with one load of calibration
-inline constexpr std::size_t kFpgaLanes = 32;          ///< pixels a cycle
-inline constexpr float kLargestFpgaFactor = 0x1p125F;  ///< photons/ADU; beyond it subnormal pedestals would count
-inline constexpr std::size_t kFpgaBlockBytes = std::size_t{24} * 1024;  ///< of each half of the lanes
+inline constexpr std::size_t kFpgaBlock = 2048;        ///< pixels for each load of calibration
+inline constexpr std::size_t kFpgaLanes = 32;          ///< pixels in each cycle
+inline constexpr float kLargestFpgaFactor = 0x1p125F;  ///< photons/ADU; above it, subnormal pedestals would matter
+inline constexpr std::size_t kFpgaBlockBytes = std::size_t{24} * 1024;  ///< bytes of a block for each half of the lanes
 
-/// The tables of a calibration to photons. Throws ConfigError that names the pixel when a factor is larger than
+/// Returns the tables of a calibration to photons. Throws ConfigError that names the pixel when a factor exceeds
 /// kLargestFpgaFactor, or when the calibration makes keV.
 FpgaTables fpga_tables(const Prepared& calibration);
 

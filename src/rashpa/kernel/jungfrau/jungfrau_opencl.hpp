@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// JUNGFRAU raw words to photons or keV on OpenCL devices.
+/// Converts JUNGFRAU raw words to photons or keV on OpenCL devices.
 #include <memory>
 
 #include "rashpa/kernel/contract/opencl_pass.hpp"
@@ -9,7 +9,7 @@
 
 namespace rashpa::kernel::jungfrau::opencl {
 
-/// `assembly`: that of the made images, which this function reads and does not keep; null: images keep their shape.
+/// Makes the pass. `assembly` is that of the output images, read here and not kept; null: images keep their shape.
 std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Assembly* assembly, const Taps& taps,
                                                       const Setup& setup, const memory::opencl::Device& device);
 

@@ -17,11 +17,11 @@
 
 namespace rashpa::kernel::jungfrau::cuda {
 
-/// The step on a CUDA device. Its parts are open to the unit's resident kernel, which does the same work itself where
-/// images are not assembled and pedestals stay.
+/// The step on a CUDA device. The unit's resident kernel may read its parts, and does the same work itself where images
+/// are not assembled and pedestals are fixed.
 class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Preparing {
  public:
-  /// `assembly`: null, images stay as modules send them.
+  /// Makes the pass. `assembly` null: images stay as modules send them.
   Pass(const Config& config, const Assembly* assembly, const Taps& taps, const Setup& setup);
   void prepare(std::uint32_t place, const StackImage& image) noexcept override;
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept override;
@@ -35,7 +35,7 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
  private:
   Pass(const Config& config, const std::vector<Prepared>& sets, const Assembly* assembly, const Taps& taps,
        const Setup& setup);
-  /// Brings the set of each image to the device; images without one fail.
+  /// Enqueues the copy of each image's set number to the device; images without a set fail.
   cudaError_t take_sets(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
                         cudaStream_t stream) const noexcept;
   cudaError_t convert_stack(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Kernels in shared objects: rashpa_plugin.h is the contract with them. Loading one runs its code, so that a node that
-/// loads it must know where it comes from; nothing here asks.
+/// Kernels in shared objects; rashpa_plugin.h is their contract. Loading one runs its code, so the node must know its
+/// origin before it loads it; nothing here checks that.
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace rashpa::kernel::outside {
 
-/// Decides whether a plugin is held to leaving its pixels as they are.
+/// The check that a plugin does not change its input pixels.
 enum class PixelCheck : std::uint8_t {
-  on,   ///< it gets a copy of each image, and a change there makes the image errored
-  off,  ///< it is given the image that is stored
+  on,   ///< the plugin gets a copy of each image; a change of the copy makes the image errored
+  off,  ///< the plugin gets the image that is stored, unchecked
 };
 
-/// Loads the object and checks what it declares. Throws ConfigError that names the file when it is no plugin, of
-/// another version, or declares what makes no sense. The object stays loaded for as long as a step of it lives.
+/// Loads the object and checks its declaration. Throws ConfigError that names the file when it is no plugin, has
+/// another version, or declares an invalid kernel. The object stays loaded as long as a step of it exists.
 std::unique_ptr<Kernel> load_plugin(const std::filesystem::path& file, PixelCheck check = PixelCheck::on);
 
 }  // namespace rashpa::kernel::outside

@@ -8,7 +8,7 @@
 
 namespace rashpa::kernel::outside {
 
-/// The findings of a stack for the device.
+/// The findings of a stack, in device memory.
 struct NumbersOfStack {
   std::array<DeviceNumbers, kMostColumns> columns{};
   std::array<Column::Type, kMostColumns> types{};
@@ -17,9 +17,9 @@ struct NumbersOfStack {
   std::uint32_t reasons = 0;
 };
 
-/// Puts numbers and verdicts of the images that are worked on where the unit has them.
+/// Enqueues the writing of numbers and verdicts of the processed images to the unit's memory.
 int settle_numbers(const cuda::DeviceStack& stack, const NumbersOfStack& numbers, CUstream_st* stream) noexcept;
-/// All images that are worked on have failed.
+/// Enqueues the failure of all images that are processed.
 int fail_stack(const cuda::DeviceStack& stack, CUstream_st* stream) noexcept;
 
 }  // namespace rashpa::kernel::outside

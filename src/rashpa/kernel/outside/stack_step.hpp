@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Steps of code from outside the program that work on whole stacks where they lie, in the memory of a CUDA device.
-/// Python functions are made from it.
+/// Steps by code from outside the program that process whole stacks in the memory of a CUDA device. Python functions
+/// become steps in this way.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,28 +22,28 @@ struct DeviceNumbers {
   Type type = Type::f64;
 };
 
-/// The findings in the images of a stack.
+/// The findings of a function in the images of a stack.
 struct StackFindings {
-  std::vector<DeviceNumbers> columns{};  ///< in the order of the declaration
-  DeviceNumbers verdicts{};              ///< whole numbers, 0: kept; n: its n-th reason. No data: all are kept
+  std::vector<DeviceNumbers> columns{};  ///< columns in the order of the declaration
+  DeviceNumbers verdicts{};              ///< integers, 0: kept; n: its n-th reason; without data, all images are kept
 };
 
-/// Code that was not compiled with the program. Called by the thread that submits stacks, for one after the other; a
-/// call has no bound in time.
+/// A function that was not compiled with the program. The thread that submits stacks calls it for one stack after
+/// another; a call may take any time.
 class StackFunction {
  public:
   virtual ~StackFunction() = default;
-  /// Puts its work on all images into the stream, unwanted ones included. The arrays of `found` stay as they are until
-  /// the function is called for the same bench again. False: it failed, and `why` says why.
+  /// Enqueues its work on all images, unwanted ones included. The arrays of `found` stay valid until the next call for
+  /// the same bench. Returns false when it failed, with the reason in `why`.
   virtual bool look(const cuda::DeviceStack& stack, std::uint32_t bench, CUstream_st* stream, StackFindings& found,
                     std::string& why) noexcept = 0;
 };
 
-/// Throws ConfigError when shape or pixels do not suit it, ResourceError.
+/// Makes the function of a unit. Throws ConfigError when shape or pixels do not suit it, and ResourceError.
 using MakeStackFunction = std::function<std::unique_ptr<StackFunction>(const Setup& setup)>;
 
-/// A step for unit cuda, started by launches. Values that do not fit an integer column, and verdicts that are none of
-/// its reasons, make an image errored. Throws as check_outside(), and when it makes tables or profiles.
+/// Makes a step for unit cuda, run by launches. Values that do not fit an integer column, and undeclared verdicts, make
+/// an image errored. Throws as check_outside(), and when the step makes tables or profiles.
 std::shared_ptr<const Step> stack_step(Declaration declaration, MakeStackFunction make);
 
 }  // namespace rashpa::kernel::outside

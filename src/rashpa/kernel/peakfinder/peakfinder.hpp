@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pixels that stick out of the background by radius and are the largest around. See README.md.
+/// Finds pixels that exceed the background by radius and are the largest in their surroundings. See README.md.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,29 +13,29 @@
 namespace rashpa::kernel::peakfinder {
 
 struct Config : sigma_clip::Config {
-  std::uint32_t patch = 5;  ///< odd
+  std::uint32_t patch = 5;  ///< pixels, odd
   std::uint32_t connected = 3;
   std::uint32_t max_peaks = 2048;
 };
 
-/// A step of a pipeline. Throws ConfigError when bounds contradict each other.
+/// Makes a pipeline step. Throws ConfigError when bounds contradict each other.
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// All peaks of an image in order. The plain reference: allocates.
+/// Returns all peaks of an image in order. The plain reference: allocates.
 std::vector<Peak> find_reference(const Config& config, const Shape& shape, const sigma_clip::Radii& radii,
                                  const void* image, PixelFormat format);
 
-/// The same, fast, with memory of its own. One thread at a time.
+/// Finds the same peaks, fast, in memory of its own. One thread at a time.
 class Finder {
  public:
-  /// `radii` outlives it. Throws ResourceError.
+  /// Takes the memory. `radii` outlives the object. Throws ResourceError.
   Finder(const Config& config, const Shape& shape, const sigma_clip::Radii& radii);
-  /// The first peaks.size() of them are put there; returns how many there are.
+  /// Writes the first peaks.size() peaks to `peaks`; returns the number of all peaks.
   std::size_t find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept;
-  /// The same, of an image of which the background and the candidates, one bit each, are known.
+  /// Does the same for an image whose background and candidates, one bit each, are known.
   std::size_t find_marked(const void* image, PixelFormat format, std::span<const sigma_clip::Bin> bins,
                           std::span<const std::uint64_t> marks, std::span<Peak> peaks) const noexcept;
-  /// Rings without background, of the image that find() has looked at.
+  /// Returns the number of rings without background in the last image of find().
   [[nodiscard]] std::uint32_t empty() const noexcept { return empty_rings(radii_->rings(), background_.bins()); }
 
  private:

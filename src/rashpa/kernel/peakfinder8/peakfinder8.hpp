@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Bragg peaks over a radial background. See README.md.
+/// Finds Bragg peaks over a radial background. See README.md.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,52 +24,52 @@ struct Config {
   std::uint32_t max_pixels = 200;
   std::uint32_t local_bg_radius = 3;
   double min_radius = 0;  ///< pixels
-  double max_radius = 0;  ///< 0: everywhere
+  double max_radius = 0;  ///< pixels; 0: no bound
   double beam_x = 0;      ///< pixels from the corner of the image
   double beam_y = 0;
-  std::uint32_t panel_width = 0;  ///< 0: that of the image
+  std::uint32_t panel_width = 0;  ///< pixels; 0: the width of the image
   std::uint32_t panel_height = 0;
   std::uint32_t max_peaks = 2048;
-  std::string poni{};  ///< files of which `geometry_read` was made
+  std::string poni{};  ///< files from which `geometry_read` was made
   std::string geometry{};
-  std::shared_ptr<const PixelGeometry> geometry_read{};  ///< in place of beam and panels
+  std::shared_ptr<const PixelGeometry> geometry_read{};  ///< replaces beam and panels
 };
 
 /// Throws ConfigError when bounds contradict each other.
 void check(const Config& config);
 
-/// A step of a pipeline. Throws as check().
+/// Makes a pipeline step. Throws as check().
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// Rounded distances from the beam, kNone outside of min_radius and max_radius.
+/// Returns the rings of pixels by their rounded distance from the beam; kNone outside min_radius and max_radius.
 Rings rings_of(const Config& config, const Shape& shape);
 
-/// The panels of the geometry, or those of panel_width and panel_height.
+/// Returns the panels of the geometry, or those of panel_width and panel_height.
 std::vector<Panel> panels_of(const Config& config, const Shape& shape);
 
-/// The limits of a ring.
+/// The background of a ring.
 struct Limit {
-  float above = 0;  ///< a pixel with more is bright
-  float mean = 0;   ///< of the radial background
-  /// Returns false when no value is left of the ring.
+  float above = 0;  ///< a larger pixel is bright
+  float mean = 0;   ///< mean of the radial background
+  /// Returns false when no value of the ring is left.
   [[nodiscard]] constexpr bool known() const noexcept { return above < std::numeric_limits<float>::max(); }
 };
 
-/// All peaks of an image in order. The plain reference: allocates.
+/// Returns all peaks of an image in order. The plain reference: allocates.
 std::vector<Peak> find_reference(const Config& config, const Shape& shape, const Rings& rings, const void* image,
                                  PixelFormat format);
 
-/// The same, fast, with memory of its own. One thread at a time.
+/// Finds the same peaks, fast, in memory of its own. One thread at a time.
 class Finder {
  public:
-  /// `rings` outlives it. Throws ResourceError.
+  /// Takes the memory. `rings` outlives the object. Throws ResourceError.
   Finder(const Config& config, const Shape& shape, const Rings& rings);
-  /// The first peaks.size() of them are put there; returns how many there are.
+  /// Writes the first peaks.size() peaks to `peaks`; returns the number of all peaks.
   std::size_t find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept;
-  /// The same, of an image of which the limits of the rings and the bright pixels, one bit each, are known.
+  /// Does the same for an image whose ring limits and bright pixels, one bit each, are known.
   std::size_t find_bright(const void* image, PixelFormat format, std::span<const Limit> limits,
                           std::span<const std::uint64_t> bright, std::span<Peak> peaks) noexcept;
-  /// The limits of the image that find() saw last.
+  /// Returns the limits of the last image of find().
   [[nodiscard]] std::span<const Limit> limits() const noexcept { return limits_; }
   [[nodiscard]] std::uint32_t empty() const noexcept { return empty_rings(*rings_, limits()); }
 

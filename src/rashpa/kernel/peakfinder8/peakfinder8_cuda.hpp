@@ -8,7 +8,8 @@
 
 namespace rashpa::kernel::peakfinder8::cuda {
 
-/// The step on the current device. Throws ConfigError when max_pixels is above what it has room for, or panels overlap.
+/// Makes the pass on the current device. Throws ConfigError when max_pixels exceeds the room of the device code, or
+/// panels overlap.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup);
 
 }  // namespace rashpa::kernel::peakfinder8::cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Peaks above the background as a block finds them: for every kernel that does so, whether it runs over a stack
-/// (peakfinder8.cu) or stays resident. Compiled without fused multiply-adds: the code computes the same as unit cpu, in
-/// its order.
+/// The search for peaks above the background by one block of threads, for all kernels that do it, over a stack
+/// (peakfinder8.cu) or resident. Compiled without fused multiply-adds: it computes the same as unit cpu, in the same
+/// order.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -20,8 +20,8 @@ __device__ __forceinline__ bool marked(const std::uint32_t* marks, std::uint32_t
   return (marks[pixel / 32] >> (pixel % 32) & 1U) != 0;
 }
 
-/// Returns true for a pixel that may be the first of a peak: no bright pixel that touches it comes before it. The few
-/// others show later, while the peak grows.
+/// Returns true for a pixel that may be the first of a peak: no bright pixel that touches it precedes it. The few
+/// pixels that are not the first are found while the peak grows.
 __device__ inline bool may_begin(const Known& known, const std::uint32_t* marks, std::uint32_t pixel) {
   const std::uint16_t number = known.panel_of[pixel];
   if (number == kNoPanel) return false;
@@ -43,7 +43,8 @@ struct Room {
   float* means;            // of their rings
 };
 
-/// The bright pixels that touch, in the order of unit cpu; 0: they are no peak, or another pixel is the first of them.
+/// Collects the bright pixels that touch, in the order of unit cpu, and returns their number. Returns 0 when they are
+/// no peak, or another pixel is the first of them.
 __device__ inline std::uint32_t grow(const Known& known, const std::uint32_t* marks, const DevicePanel& panel,
                                      std::uint32_t seed, const Room& room) {
   const unsigned lane = threadIdx.x % 32;
@@ -134,15 +135,15 @@ __device__ Local around(const Known& known, const T* image, const RingLimit* lim
   return found;
 }
 
-/// The number of a pixel, which may lie anywhere; −1 for no number, or a place very far away.
+/// Returns the number of the pixel nearest to `place`; −1 for NaN or a place very far away.
 __device__ inline std::int64_t nearest(double place) { return fabs(place) < 1e15 ? llrint(place) : -1; }
 
-/// Sums over the pixels of a peak, one after the other, as unit cpu adds them up. Infinite ones are left out.
+/// The sums over the pixels of a peak, added in the order of unit cpu. Infinite values are left out.
 struct Weighed {
   double weights = 0, x = 0, y = 0;
-  double above = 0;  ///< of weights, less `base` each
+  double above = 0;  ///< sum of weights, each reduced by `base`
 };
-/// All lanes get the same.
+/// Computes the sums; all lanes get the same.
 template <typename Weight>
 __device__ Weighed weigh(const Known& known, const Room& room, std::uint32_t count, Weight weight, double base) {
   Weighed all;
@@ -177,7 +178,7 @@ __device__ inline double largest_of(const Room& room, std::uint32_t count) {
   return largest;
 }
 
-/// Returns false when it is no peak. All lanes compute the same sums, in the order of unit cpu.
+/// Measures a peak; returns false when it is none. All lanes compute the same sums, in the order of unit cpu.
 template <typename T>
 __device__ bool measure(const Known& known, const T* image, const RingLimit* limits, const DevicePanel& panel,
                         const Room& room, std::uint32_t count, Peak& peak) {
@@ -213,8 +214,8 @@ struct Seeds {
   std::uint32_t count;
 };
 
-/// All threads of a block: the peaks that begin in words `first` to first + kWords of an image's marks; `warps` of its
-/// warps grow one after the other. `rooms`: 3 · max_pixels words for each of those.
+/// Finds the peaks that begin in words `first` to first + kWords of an image's marks. All threads of the block call it;
+/// `warps` of its warps grow peaks one after another. `rooms` has 3 · max_pixels words for each of these warps.
 template <unsigned kWords, typename T>
 __device__ void find_peaks(const T* pixels, const Known& known, const std::uint32_t* marks, std::uint32_t words,
                            const RingLimit* limits, std::uint32_t image, std::uint32_t first, Seeds<kWords>& seeds,

@@ -23,13 +23,13 @@ struct DevicePanel {
   __host__ __device__ bool holds(std::int64_t x, std::int64_t y) const {
     return x >= left && x < right && y >= top && y < bottom;
   }
-  /// Not at its edge: a peak can begin there.
+  /// Returns true inside the panel's edge, where a peak can begin.
   __host__ __device__ bool inner(std::int32_t x, std::int32_t y) const {
     return x > left && x < right - 1 && y > top && y < bottom - 1;
   }
 };
 
-/// The constants of all images.
+/// The constants of all images, in device memory.
 struct Known {
   const std::uint16_t* ring_of;  // of each pixel
   const std::uint16_t* panel_of;
@@ -42,7 +42,7 @@ struct Known {
   kernel::cuda::PixelValue value;
 };
 
-/// The step on a CUDA device. Its parts are open to the unit's resident kernel, which does the same work itself.
+/// The step on a CUDA device. The unit's resident kernel, which does the same work itself, may read its parts.
 class Pass final : public kernel::cuda::DevicePass {
  public:
   Pass(const Config& config, const Setup& setup, const Rings& rings);

@@ -4,9 +4,9 @@
 
 namespace rashpa::kernel {
 
-/// A peak, as peak finders find it.
+/// A peak of an image, as all peak finders return it.
 struct Peak {
-  double x = 0;  ///< the middle of the first pixel is 0
+  double x = 0;  ///< 0 is the middle of the first pixel
   double y = 0;
   double intensity = 0;
   double snr = 0;
@@ -16,7 +16,7 @@ struct Peak {
   friend bool operator==(const Peak&, const Peak&) = default;
 };
 
-/// Bytes of a CUDA device for each peak that an image may have: its place in the order, itself, and its intensity.
+/// The bytes of CUDA device memory for each peak of an image: its position in the order, the peak, and its intensity.
 inline constexpr double kPeakBytesOnCuda = sizeof(std::uint64_t) + sizeof(Peak) + sizeof(double);
 
 }  // namespace rashpa::kernel

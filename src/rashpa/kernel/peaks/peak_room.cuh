@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where kernels on CUDA devices put the peaks that they find, in any order.
+/// The memory to which CUDA kernels write peaks, in any order.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace rashpa::kernel::cuda {
 
-/// A peak as it is found; rows of an image are in the order of their keys, of which no two are the same.
+/// A peak with its key. The rows of an image are sorted by their keys, which are all different.
 struct PeakEntry {
   std::uint64_t key;
   Peak peak;

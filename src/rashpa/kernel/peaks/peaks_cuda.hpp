@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tables of peaks on CUDA devices: the common part of kernels that find them.
+/// Tables of peaks on CUDA devices, common to all kernels that find peaks.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace rashpa::kernel::cuda {
 
 struct PeakRoom;
 
-/// The rows of all images, in host memory, with columns as peaks::columns() has them. An image with more peaks than
-/// there is room for has failed.
+/// The rows of all images in host memory, with the columns of peaks::columns(). An image with more peaks than there is
+/// room for fails.
 class PeakTable {
  public:
-  /// `kernel`: its name, for errors. Throws ResourceError.
+  /// Takes the memory. `kernel` is the name for errors. Throws ResourceError.
   PeakTable(std::string kernel, const Setup& setup, std::uint32_t most);
 
-  /// Put into the stream right behind the kernel that finds peaks, which lets it begin early (early_launch.cuh). Leaves
-  /// room for those of the next stack. `rings`: those of that kernel.
+  /// Enqueues the sorting of rows directly after the kernel that finds peaks, which lets it begin early
+  /// (early_launch.cuh). It also clears the memory for the next stack. `rings` are those of that kernel.
   [[nodiscard]] cudaError_t settle(const DeviceStack& stack, const MarkedRings::Seen& rings, std::uint32_t bench,
                                    cudaStream_t stream) const noexcept;
   [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
-  /// Describes where rows go, for a kernel that puts them in order itself.
+  /// The destination of rows, for a kernel that sorts them itself.
   struct Rows {
-    double* intensities = nullptr;      ///< device, [image][most]: by row
-    Scalar* table = nullptr;            ///< host, [place][row][column]
-    std::uint32_t* found = nullptr;     ///< host, [place]: rows
-    std::uint32_t* too_many = nullptr;  ///< host: peaks of an image that has failed
+    double* intensities = nullptr;      ///< in device memory, [image][most], by row
+    Scalar* table = nullptr;            ///< in host memory, [place][row][column]
+    std::uint32_t* found = nullptr;     ///< in host memory, [place]: number of rows
+    std::uint32_t* too_many = nullptr;  ///< in host memory: number of peaks of an image that failed
   };
   [[nodiscard]] Rows rows(std::uint32_t bench) const noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Peaks in any order to the rows of a table and its numbers: the work of a block's threads, for every kernel that does
-/// so, whether it runs over a stack (peaks.cu) or stays resident.
+/// Sorts peaks into the rows of a table and computes its numbers, by the threads of a block. For all kernels that do
+/// it, over a stack (peaks.cu) or resident.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -24,9 +24,9 @@ __device__ inline void put_row(Scalar* row, const Peak& peak) {
   row[6] = Scalar::of_real(peak.background);
 }
 
-/// All threads of a block of kThreads: the rows of every peak of its share, which are those from first · kThreads on,
-/// some times kThreads apart. `intensities`: in the order of rows. `done`: called by all threads when all intensities
-/// of the block are stored; its last rows follow.
+/// Writes the rows of a block's share of peaks, which begins at first · kThreads and continues at regular steps of
+/// kThreads. All threads of a block of kThreads call it. `intensities` are in the order of rows. All threads call
+/// `done` when the block has stored all its intensities; its last rows follow.
 template <std::uint32_t kThreads, typename Done>
 __device__ void put_in_order(const PeakEntry* entries, std::uint32_t count, std::uint32_t first, std::uint32_t blocks,
                              std::uint64_t (&keys)[kThreads], double* intensities, Scalar* rows, Done done) {
@@ -51,7 +51,7 @@ __device__ void put_in_order(const PeakEntry* entries, std::uint32_t count, std:
   if (i < count) put_row(rows + std::size_t{rank} * kPeakColumns, entries[i].peak);
 }
 
-/// A warp: the sum of `count` numbers in their order, as unit cpu adds them up. All lanes get it.
+/// Returns the sum of `count` numbers in their order, as unit cpu adds them. A warp calls it; all lanes get the result.
 __device__ inline double sum_in_order(const double* intensities, std::uint32_t count) {
   constexpr unsigned kAll = ~0U;
   double sum = 0;
@@ -65,7 +65,8 @@ __device__ inline double sum_in_order(const double* intensities, std::uint32_t c
   return sum;
 }
 
-/// A warp: the rings of an image in which pixels lie and that have no background. All lanes get it.
+/// Returns the number of an image's rings that have pixels and no background. A warp calls it; all lanes get the
+/// result.
 __device__ inline std::uint32_t empty_rings(const MarkedRings::Seen& rings, std::uint32_t image) {
   const RingLimit* const limits = rings.limits + std::size_t{image} * rings.rings;
   std::uint32_t count = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of peak finders on OpenCL devices: the device makes rings and marks; the host makes peaks of the
-/// marked pixels, image after image, with the function of unit cpu.
+/// The common part of peak finders on OpenCL devices. The device computes rings and marks; the host makes peaks of the
+/// marked pixels, image by image, with the function of unit cpu.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,8 +15,8 @@
 
 namespace rashpa::kernel::peaks {
 
-/// `look(finder, seen, format, peaks)` finds the peaks in the marks of the device. `lookup.rings()` or `lookup` itself
-/// has the rings.
+/// A pass that calls `look(finder, seen, format, peaks)` to find peaks in the device's marks. `lookup.rings()`, or
+/// `lookup` itself, has the rings.
 template <typename Finder, typename Config, typename Lookup, typename Look>
 class OpenclPass final : public opencl::MarkedRings {
  public:

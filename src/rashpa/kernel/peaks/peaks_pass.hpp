@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of kernels that find peaks: the peak, the columns of an image and of its table, and the pass that
-/// has each image looked at by one thread and keeps the rows.
+/// The common part of kernels that find peaks: the peak, the columns of an image and of its table, and the pass. One
+/// thread processes an image, and the pass keeps the rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline std::vector<Column> numbers() {
           {.name = "empty_rings", .unit = "rings", .doc = "Rings without background: no pixel of theirs is left"}};
 }
 
-/// The columns of a peak finder's table, where finders differ.
+/// The descriptions of the table's columns that differ between peak finders.
 struct Docs {
   const char* intensity;
   const char* snr;
@@ -47,7 +47,7 @@ inline std::vector<Column> columns(const Docs& docs) {
           {.name = "background", .type = kReal, .doc = docs.background}};
 }
 
-/// A row of that table. Returns the next one.
+/// Writes a row of the table; returns the next row.
 inline Scalar* write(const Peak& peak, Scalar* row) noexcept {
   for (const double value : {peak.x, peak.y, peak.intensity, peak.snr}) *row++ = Scalar::of_real(value);
   *row++ = Scalar::of_count(peak.pixels);
@@ -57,23 +57,24 @@ inline Scalar* write(const Peak& peak, Scalar* row) noexcept {
 
 /// The peaks of one image.
 struct Found {
-  std::size_t peaks = 0;  ///< more than there is room for: the image is errored
+  std::size_t peaks = 0;  ///< more than there is room for makes the image errored
   double intensity = 0;
-  std::uint32_t empty = 0;  ///< rings without background
+  std::uint32_t empty = 0;  ///< number of rings without background
   const Scalar* rows = nullptr;
 };
 
-/// The rows of all images. One thread at a time for one place.
+/// The table rows of all images. One thread at a time for each place.
 class Rows {
  public:
-  /// Throws ResourceError.
+  /// Takes the memory. Throws ResourceError.
   Rows(const Declaration& declaration, std::size_t most, std::uint32_t places)
       : name_(declaration.name),
         parameter_(declaration.made(Port::Kind::table)->capacity),
         columns_(declaration.made(Port::Kind::table)->columns.size()),
         most_(most),
         rows_(std::size_t{places} * most_ * columns_ * sizeof(Scalar), memory::MemoryKind::huge) {}
-  /// `count` of them were found, of which the first ones are `peaks`, and `empty` rings had no background.
+  /// Stores the peaks of an image. `count` is the number found, `peaks` has the first of them, and `empty` is the
+  /// number of rings without background.
   Found keep(std::uint32_t place, std::span<const Peak> peaks, std::size_t count, std::uint32_t empty) noexcept {
     Scalar* row = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{place} * most_ * columns_;
     Found found{count, 0, empty, row};
@@ -111,7 +112,8 @@ class Rows {
   std::atomic<std::size_t> too_many_{0};  // relaxed: threads of a unit write, the pass reads after they have met
 };
 
-/// A Finder a thread, made from the kernel's Config, the shape, and the lookup that all of them share.
+/// The pass with a Finder for each thread, made from the kernel's Config, the shape, and the lookup that all of them
+/// share.
 template <typename Finder, typename Config, typename Lookup>
 class Pass final : public CpuPass {
  public:

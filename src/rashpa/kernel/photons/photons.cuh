@@ -8,7 +8,8 @@
 
 namespace rashpa::kernel {
 
-/// Eight pixels, loaded as words of 8 or 16 bytes past the caches; `from` is aligned to the eight, 16 bytes at most.
+/// Eight pixels, loaded past the caches as words of 8 or 16 bytes. `from` is aligned to the eight pixels, or to 16
+/// bytes.
 template <typename T>
 class Eight {
  public:
@@ -37,12 +38,12 @@ class Eight {
   std::uint32_t words_[2 * sizeof(T)];
 };
 
-/// The counts at or above a threshold: one comparison a pixel.
+/// The test for counts at or above a threshold: one comparison for each pixel.
 template <typename T>
 struct Kept {
   using Wide = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
   Wide least = 0;
-  std::uint32_t width = 0;  ///< unsigned: from the least to the largest
+  std::uint32_t width = 0;  ///< unsigned distance from the least to the largest count
   bool none = true;
 
   static Kept of(const PhotonRange& range) noexcept {

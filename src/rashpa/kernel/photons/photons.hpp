@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Photon images of any integer type: which function for which type, and which values a threshold picks.
+/// Photon images of any integer type: the function for each type, and the values that a threshold selects.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -27,24 +27,24 @@ constexpr auto with_type(PixelType type, Work work) {
   }
 }
 
-/// Pixels of the type, masked as said; nothing said: as detectors deliver them. Throws ConfigError when pixels of the
-/// type cannot be masked so.
+/// Returns the format of the pixels. Without `masked`, pixels are masked as detectors deliver them. Throws ConfigError
+/// when pixels of the type cannot be masked so.
 PixelFormat format_of(PixelType type, std::optional<Masked> masked, std::int64_t largest_count);
 
-/// Returns true when all values of the type are in the range, so that nothing is left to be compared.
+/// Returns true when the range contains all values of the type, so that no comparison is needed.
 constexpr bool holds_all(PixelType type, PhotonRange range) noexcept {
   const PhotonRange all = photon_range(plain(type));
   return range.least <= all.least && range.most >= all.most;
 }
 
-/// The format as vectors look at it. Signed pixels whose counts end below the largest value of their type are read as
-/// unsigned ones: a negative value then lies beyond the end, and one comparison suffices.
+/// Returns the format as vectors read it. Signed pixels whose counts end below the largest value of their type are read
+/// as unsigned. A negative value then exceeds the end of counts, and one comparison suffices.
 constexpr PixelFormat looked_at(PixelFormat format) noexcept {
   if (format.masked != Masked::negative || format.largest_count >= largest_value(format.type)) return format;
   return {format.type == PixelType::i16 ? PixelType::u16 : PixelType::u32, Masked::maximum, format.largest_count};
 }
 
-/// The counts at or above a threshold; least > most: there are none.
+/// Returns the counts at or above a threshold; least > most: none.
 constexpr PhotonRange from_threshold(PixelFormat format, std::int32_t threshold) noexcept {
   const PhotonRange range = photon_range(format);
   return {std::max<std::int64_t>(range.least, threshold), range.most};

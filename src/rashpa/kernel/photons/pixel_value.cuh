@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pixels of any type as float32 on CUDA devices, as pixel_value() gives them.
+/// Pixels of any type as float32 on CUDA devices, equal to pixel_value().
 #include <cuda_runtime_api.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace rashpa::kernel::cuda {
 
-/// Gives the value of a pixel, NaN where it is masked.
+/// Converts a pixel to its value; NaN where it is masked.
 struct PixelValue {
   std::int64_t least = 0, most = 0;  // counts
 
@@ -31,7 +31,7 @@ struct PixelValue {
   }
 };
 
-/// `work` with a pixel of the type, float32 as well.
+/// Calls `work` with a pixel of the type, float32 included.
 template <typename Work>
 cudaError_t with_image_type(PixelType type, Work work) {
   if (type == PixelType::f32) return work(float{});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Parameters of kernels that look at an image by the distance from the beam.
+/// The parameters of kernels that use the distance of pixels from the beam.
 #include <cmath>
 #include <cstddef>
 
@@ -8,20 +8,20 @@
 
 namespace rashpa::kernel {
 
-/// The distance from the beam to the middle of a pixel, in pixels.
+/// Returns the distance from the beam to the middle of a pixel, in pixels.
 inline double from_beam(std::size_t column, std::size_t row, double beam_x, double beam_y) noexcept {
   return std::hypot(static_cast<double>(column) + 0.5 - beam_x, static_cast<double>(row) + 0.5 - beam_y);
 }
-/// Returns true when a kernel looks at a pixel: both limits belong to the range, and the largest 0 is none. A distance
-/// that is no number is never looked at.
+/// Returns true when a kernel uses a pixel at that radius. The range includes both limits; max_radius 0 means no limit.
+/// A NaN radius is never used.
 constexpr bool is_looked_at(double radius, double min_radius, double max_radius) noexcept {
   return radius >= min_radius && (max_radius == 0 || radius <= max_radius);
 }
 
-/// Farthest from the beam, pixels.
+/// The largest distance of the beam from the image's corner, in pixels.
 inline constexpr double kFarthest = 1e5;
 
-/// `name`: beam_x or beam_y; `key`: of the detector, from which it is taken.
+/// Returns the parameter `name`, beam_x or beam_y; its default comes from the detector's `key`.
 inline Parameter beam_parameter(const char* name, const char* key) {
   return {.name = name,
           .doc = "place where the beam hits the image, pixels from its corner; that of the detector when not given",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where pixels lie, of a PONI or a CrystFEL file that the control plane has read: for kernels that look at an image by
-/// the distance from the beam. Does not change once it is made; any thread may read it.
+/// Pixel positions from a PONI or CrystFEL file that the control plane has read, for kernels that use the distance from
+/// the beam. Constant once made; any thread may read it.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace rashpa::kernel {
 
-/// A panel: columns [left, right), rows [top, bottom).
+/// A panel of the detector: columns [left, right), rows [top, bottom).
 struct Panel {
   std::int64_t left = 0;
   std::int64_t right = 0;
@@ -27,22 +27,22 @@ struct Panel {
 
 struct PixelGeometry {
   Shape shape{};
-  std::vector<float> radius{};  ///< of each pixel's centre, pixels; NaN: not looked at
-  std::vector<Panel> panels{};  ///< none: the image is one
+  std::vector<float> radius{};  ///< distance of each pixel's centre from the beam in pixels; NaN: not used
+  std::vector<Panel> panels{};  ///< empty: the image is one panel
 };
 
-/// The arrays made from the files that the parameters `poni` and `geometry` name; null when they name none. Throws
-/// ConfigError that begins with `owner` ("kernel sparsify") when nothing was made from them, or a panel does not lie in
+/// Returns the geometry made from the files of the parameters `poni` and `geometry`; null when they name none. Throws
+/// ConfigError that begins with `owner` ("kernel sparsify") when a named file gave no arrays, or a panel lies outside
 /// the image.
 std::shared_ptr<const PixelGeometry> geometry_of(const Given& given, std::string_view owner, const std::string& poni,
                                                  const std::string& geometry);
-/// Throws ConfigError when it is of images of another shape; `key`: the parameter that names its file.
+/// Throws ConfigError when the geometry is for images of another shape; `key` is the parameter that names its file.
 void check_geometry(const PixelGeometry& geometry, const Shape& shape, std::string_view owner, std::string_view key);
 
 inline Parameter poni_parameter() {
   return {.name = "poni", .doc = "geometry: a PONI file, in place of beam_x and beam_y", .file = true};
 }
-/// `instead`: the parameters that it takes the place of, in words.
+/// Returns the parameter `geometry`. `instead` names, as text, the parameters that it replaces.
 inline Parameter geometry_parameter(const char* instead = "beam_x and beam_y") {
   return {.name = "geometry", .doc = std::string("geometry: a CrystFEL file, in place of ") + instead, .file = true};
 }

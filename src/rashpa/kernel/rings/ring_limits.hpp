@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How devices find the background of rings: two methods, whose numbers are those of unit cpu.
+/// The two methods by which devices find the background of rings, with the numbers of unit cpu.
 #include <cstdint>
 #include <limits>
 #include <variant>
@@ -8,27 +8,28 @@
 
 namespace rashpa::kernel {
 
-/// Rounds over the values within a signal-to-noise ratio, as peakfinder8 has them.
+/// The method of peakfinder8: rounds over the values within a signal-to-noise ratio.
 struct SnrRounds {
   double min_snr = 0;
   double threshold = 0;
 };
-/// Sigma clipping; a marked pixel may be above mean + factor · √(deviation² + noise²).
+/// Sigma clipping. A marked pixel may exceed mean + factor · √(deviation² + noise²).
 struct SigmaClip {
-  std::vector<double> reaches{};  ///< by how many values are left, up to all of a ring: deviations that are left out
+  /// by number of values left, up to all of a ring: distance in deviations beyond which a value is left out
+  std::vector<double> reaches{};
   std::uint32_t cycles = 0;
-  bool azimuthal = false;  ///< variances by scatter, at first
-  bool hybrid = false;     ///< by counts in the end
+  bool azimuthal = false;  ///< true: variances come from the scatter of the pixels, at first
+  bool hybrid = false;     ///< true: variances come from counts in the end
   double factor = 0;
   double noise = 0;
 };
 using RingMethod = std::variant<SnrRounds, SigmaClip>;
 
-/// The limits of a ring: its limit and its mean (SnrRounds), or its mean and its deviation (SigmaClip).
+/// The background of a ring: its limit and its mean (SnrRounds), or its mean and its deviation (SigmaClip).
 struct RingLimit {
   float first = 0;
   float second = 0;
-  /// Returns false when no value is left of the ring. It has no background, and nothing sticks out of it.
+  /// Returns false when no value of the ring is left. The ring then has no background, and no pixel exceeds it.
   [[nodiscard]] constexpr bool known() const noexcept { return first < std::numeric_limits<float>::max(); }
 };
 

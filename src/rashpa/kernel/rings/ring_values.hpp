@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The values of an image by ring, asked for sums over windows: from which background by radius is made.
+/// The values of an image by ring, with sums over windows of values, from which a radial background is computed.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,23 +11,23 @@
 
 namespace rashpa::kernel {
 
-/// Small whole numbers are counted, a histogram a ring, and the few large ones kept beside it. Other images (float32,
-/// many large numbers, a ring of more than 65535 pixels) are sorted by ring. The sums are the same either way, as long
-/// as they are exact: whole numbers below 2^53. One thread at a time.
+/// Sums of ring values in windows. Small integers are counted in a histogram for each ring, and the few large ones are
+/// listed. Other images (float32, many large numbers, a ring of more than 65535 pixels) are sorted by ring. Both ways
+/// give the same sums as long as these are exact: integers below 2^53. One thread at a time.
 class RingValues {
  public:
-  static constexpr std::uint32_t kBins = 256;            ///< of a ring
-  static constexpr std::uint32_t kLargeBin = kBins - 2;  ///< values that have no bin of their own
+  static constexpr std::uint32_t kBins = 256;            ///< bins of a ring
+  static constexpr std::uint32_t kLargeBin = kBins - 2;  ///< bin of all values without a bin of their own
   static constexpr std::uint32_t kMaskedBin = kBins - 1;
-  static constexpr std::uint32_t kNegative = 32;  ///< bins below 0, of pixels that may be negative
+  static constexpr std::uint32_t kNegative = 32;  ///< number of bins below 0, for pixels that may be negative
 
-  /// `rings` outlives it; `width`: pixels of a row. Throws std::bad_alloc.
+  /// Takes the memory. `rings` outlives the object; `width` is the pixels of a row. Throws std::bad_alloc.
   RingValues(const Rings& rings, std::size_t width);
-  /// Looks at an image. Does not allocate.
+  /// Reads an image. Does not allocate.
   void take(const void* image, PixelFormat format) noexcept;
-  /// The sums of a ring's values with low < value < high, in the image taken.
+  /// Returns the sums of a ring's values with low < value < high in the last image.
   [[nodiscard]] RingSums sums(std::uint32_t ring, float low, float high) const noexcept;
-  /// Returns true when the image taken was counted; else it was sorted.
+  /// Returns true when the last image was counted, and false when it was sorted.
   [[nodiscard]] bool counted() const noexcept { return counted_; }
 
  private:
@@ -48,13 +48,13 @@ class RingValues {
   std::vector<float> sorted_;
 };
 
-/// Counts the values of an image: counts[ring][bin] grows by one for each pixel that lies in a ring and is not 0.
-/// `zero`: bin of the value 0. Pixels in the bin kLargeBin are listed in `large`. Returns how many, or large.size()
-/// when there may be no room for more of them; then nothing else means anything. For integers.
+/// Counts the values of an image of integers: counts[ring][bin] grows by one for each pixel that lies in a ring and is
+/// not 0. `zero` is the bin of the value 0. Pixels in the bin kLargeBin are listed in `large`. Returns their number;
+/// large.size() means that there may be too little room, and then no output is valid.
 std::size_t count_values(const void* image, PixelFormat format, const Rings& rings, std::size_t width,
                          std::uint32_t zero, std::uint16_t* counts, std::span<std::uint32_t> large) noexcept;
 
-/// Sums over bins [first, last) of a ring, none of them kLargeBin or kMaskedBin.
+/// Returns the sums over bins [first, last) of a ring; none of them is kLargeBin or kMaskedBin.
 RingSums counted_sums(const std::uint16_t* counts, std::uint32_t first, std::uint32_t last,
                       std::uint32_t zero) noexcept;
 

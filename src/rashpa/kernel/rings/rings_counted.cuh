@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Values of an image counted by ring, in one pass over its pixels as they lie: sums over windows of a ring come from
-/// its counts, as often as one asks. For pixels of 16 bits at most. A ring with many values that have no bin is looked
-/// at pixel by pixel instead (rings_device.cuh); where most are so, images are not counted until they fit again.
+/// Counts of an image's values by ring, made in one pass over the pixels. Sums over windows of a ring then come from
+/// its counts, any number of times. For pixels of at most 16 bits. Rings with many values without a bin are read pixel
+/// by pixel instead (rings_device.cuh); where most rings are like that, counting pauses until they fit again.
 #include <cuda_runtime.h>
 
 #include <climits>
@@ -21,11 +21,11 @@ inline constexpr std::uint32_t kTileRings = 96;     // of a tile that are counte
 inline constexpr std::uint32_t kTileOthers = 16;    // of a ring in a tile
 inline constexpr std::int32_t kLeastOfSigned = -8;  // value of the first bin, where pixels may be negative
 
-/// State that kernels of one stack hand to those of the next.
+/// The state that kernels of one stack leave for those of the next.
 struct CountedState {
-  std::uint32_t skip = 0;  ///< images of this stack are not counted
-  std::uint32_t last = 0;  ///< rings of the last stack that could not be counted
-  std::uint32_t now = 0;   ///< of this one, so far
+  std::uint32_t skip = 0;  ///< 1: images of this stack are not counted
+  std::uint32_t last = 0;  ///< number of rings of the last stack that could not be counted
+  std::uint32_t now = 0;   ///< number of such rings of this stack so far
 };
 
 /// The memory of a bench.
@@ -38,7 +38,8 @@ struct Counted {
   std::int32_t least = 0;                 // value of the first bin
 };
 
-/// A block a tile of an image. Pixels above `candidates` get a bit in `marks`, [image][words]; null: no bits.
+/// Counts a tile of an image in each block. Pixels above `candidates` get a bit in `marks`, [image][words]; null: no
+/// bits.
 template <typename T>
 __global__ void __launch_bounds__(kCountThreads, 8)
     count_rings(const T* images, std::size_t stride, const std::uint8_t* work, const std::uint16_t* ring_of,
@@ -110,12 +111,12 @@ __global__ void __launch_bounds__(kCountThreads, 8)
   }
 }
 
-/// A counted ring, for a warp. Its counters become 0 again.
+/// A counted ring, read by a warp. Its counters are reset to 0.
 template <typename T, bool Above>
 class CountedRing {
  public:
   using Found = Sums<T, Above>;
-  /// `at`: number of the ring in the image; `others`: number of its values that have no bin.
+  /// Reads the ring. `at` is its number in the image; `others` is the number of its values without a bin.
   __device__ __forceinline__ CountedRing(const Counted& counted, std::size_t at, std::uint32_t others) {
     const unsigned lane = threadIdx.x % 32;
 #pragma unroll
@@ -128,7 +129,7 @@ class CountedRing {
     values_[kHeld] = lane < others ? counted.values[at * kRingOthers + lane] : INT_MIN;
     counts_[kHeld] = 1;
   }
-  /// The sums of values with low < value < high. Every lane calls it and gets the same.
+  /// Returns the sums of values with low < value < high. All lanes call it and get the same.
   __device__ __forceinline__ Found sums(float low, float high) {
     const Whole<T, Above> window(low, high);
     Found all;
@@ -158,14 +159,14 @@ class CountedRing {
   std::int32_t values_[kHeld + 1];
 };
 
-/// Returns true when a ring that was not counted could have been.
+/// Returns true when a ring that was not counted would have fitted.
 template <class Ring>
 __device__ bool could_be_counted(Ring& ring, std::int32_t least) {
   const auto with_bins = ring.sums(static_cast<float>(least - 1), static_cast<float>(least) + kRingBins);
   return ring.sums(-INFINITY, INFINITY).count - with_bins.count <= kRingOthers;
 }
 
-/// One thread, behind the limits of a stack: passes the outcome to the next one.
+/// Passes the state to the next stack. One thread calls it after the limits of a stack are computed.
 __device__ __forceinline__ void pass_on(CountedState* state) {
   state->last = state->now;
   state->now = 0;

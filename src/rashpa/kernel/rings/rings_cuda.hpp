@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background of images ring by ring on CUDA devices, and the pixels above it: the first half of a peak finder's
-/// work. Limits and marks are those of unit cpu, bit for bit, where pixels are whole numbers.
+/// The background of images by ring on CUDA devices, and the marks of pixels above it: the first half of a peak
+/// finder's work. For integer pixels, limits and marks equal those of unit cpu bit for bit.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -24,33 +24,34 @@ memory::cuda::DeviceMemory copy_to_device(const std::vector<T>& values, const ch
   return memory;
 }
 
-/// Memory of the current device, for all benches of a pass. Its work in streams is for one stack at a time on a bench.
+/// The memory of the current device for all benches of a pass, and its work in streams. Each bench holds one stack at a
+/// time.
 class MarkedRings {
  public:
-  /// Throws ResourceError.
+  /// Takes the memory. Throws ResourceError.
   MarkedRings(const Rings& rings, const RingMethod& method, const Setup& setup);
 
-  /// Puts the work into the stream: limits, then marks, of the images that are worked on. A kernel right behind it may
-  /// begin early (early_launch.cuh).
+  /// Enqueues limits, then marks, for the images that are processed. The next kernel may begin early
+  /// (early_launch.cuh).
   [[nodiscard]] cudaError_t enqueue(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
 
-  /// The marks for kernels behind it, in device memory; pixels in no ring are not marked.
+  /// The marks for later kernels, in device memory; pixels in no ring are not marked.
   struct Seen {
     const std::uint16_t* ring_of = nullptr;  ///< [pixel]
-    const std::uint32_t* firsts = nullptr;   ///< [ring], and behind the last one: its pixels are those in between
+    const std::uint32_t* firsts = nullptr;   ///< [ring + 1]: ring r has the pixels firsts[r] to firsts[r + 1]
     const RingLimit* limits = nullptr;       ///< [image][ring]
-    std::uint32_t* marks = nullptr;          ///< [image][word], a bit a pixel; 0 behind the last pixel
+    std::uint32_t* marks = nullptr;          ///< [image][word], one bit for each pixel; 0 behind the last pixel
     std::uint32_t rings = 0;
-    std::uint32_t words = 0;  ///< from one image to the next: even
+    std::uint32_t words = 0;  ///< even number of words from one image to the next
   };
   [[nodiscard]] Seen seen(std::uint32_t bench) const noexcept;
 
-  /// The sources of those limits, for a kernel that makes them itself; in device memory.
+  /// The inputs of the limits in device memory, for a kernel that computes the limits itself.
   struct Made {
-    const std::uint32_t* order = nullptr;   ///< pixels, ring by ring
-    const std::uint32_t* firsts = nullptr;  ///< [ring], and behind the last one: where it begins among those
+    const std::uint32_t* order = nullptr;   ///< pixels sorted by ring
+    const std::uint32_t* firsts = nullptr;  ///< [ring + 1]: first entry of each ring in `order`
     RingLimit* limits = nullptr;            ///< [image][ring]
-    std::uint32_t longest = 0;              ///< pixels of a ring that shared memory holds
+    std::uint32_t longest = 0;              ///< most pixels of a ring that shared memory holds
   };
   [[nodiscard]] Made made(std::uint32_t bench) const noexcept {
     return {order_.as<std::uint32_t>(), firsts_.as<std::uint32_t>(), limits_[bench].as<RingLimit>(), room_};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background of a ring, and the pixels above it, as one block finds them: for every kernel that does so, whether
-/// it runs over a stack (rings.cu) or stays resident. Compiled without fused multiply-adds, with the results of
-/// unit cpu.
+/// The background of a ring, and the pixels above it, computed by one block: for all kernels that do it, over a stack
+/// (rings.cu) or resident. Compiled without fused multiply-adds, with the results of unit cpu.
 #include <cuda_runtime.h>
 
 #include <cfloat>
@@ -24,8 +23,8 @@ inline constexpr unsigned kAllLanes = ~0U;
 template <typename T>
 constexpr bool kNarrow = std::is_integral_v<T> && sizeof(T) <= 2;
 
-/// The sums of some values. Pixels of at most 16 bits and their squares are summed in integers of 64 bits, all others
-/// in float64. Both are exact for whole numbers. `Above`: sums of the values of 1 or more are kept separately, too.
+/// The sums of values. Pixels of at most 16 bits and their squares are summed in 64-bit integers, all others in
+/// float64; both are exact for integers. `Above`: the sums of values of 1 or more are kept separately, too.
 template <typename T, bool Above>
 struct Sums {
   using Sum = std::conditional_t<kNarrow<T>, long long, double>;
@@ -55,7 +54,7 @@ struct Sums {
   }
 };
 
-/// Pixels of 16 bits at most, as integers, and which of them count. A masked one is less than all.
+/// Sums of pixels of at most 16 bits as integers, restricted to a window. A masked pixel is less than all others.
 template <typename T, bool Above>
 class Whole {
  public:
@@ -65,7 +64,7 @@ class Whole {
     const auto whole = static_cast<std::int32_t>(pixel);
     return whole >= value.least && whole <= value.most ? whole : INT_MIN;
   }
-  /// Takes values with low < value < high.
+  /// Sets the window: low < value < high.
   __device__ __forceinline__ Whole(float low, float high) {
     constexpr float kEnd = 65536;  // beyond all values
     const std::int32_t least = low < -kEnd ? -65536 : low > kEnd ? 65537 : static_cast<std::int32_t>(floorf(low)) + 1;
@@ -88,7 +87,7 @@ class Whole {
       count_above_ += in && value >= 1 ? 1 : 0;
     }
   }
-  /// Adds them to `all`, and begins anew.
+  /// Adds the sums to `all`, and resets them.
   __device__ __forceinline__ void flush(Sums<T, Above>& all) {
     all.sum += sum_;
     all.squares += squares_;
@@ -106,7 +105,7 @@ class Whole {
   unsigned long long squares_ = 0;
 };
 
-/// All others, as float32.
+/// Sums of all other pixels, as float32.
 template <typename T, bool Above>
 class Real {
  public:
@@ -133,8 +132,8 @@ class Real {
   Sums<T, Above> all_;
 };
 
-/// A ring of an image, for the kRingThreads threads of a block. Its values stay in shared memory, as many as it holds;
-/// the others are read again. kFresh: other blocks of the same kernel have written the image.
+/// A ring of an image, read by the kRingThreads threads of a block. Shared memory keeps values as far as they fit; the
+/// others are read again. kFresh: other blocks of the same kernel have written the image.
 template <typename T, bool Above, bool kFresh>
 class Values {
  public:
@@ -165,7 +164,7 @@ class Values {
     }
     for (; at < held_; at += kRingThreads) kept_[at] = Some::kept(load(__ldg(&order_[at])), value_);
   }
-  /// The sums of values with low < value < high. Every thread calls it and gets the same.
+  /// Returns the sums of values with low < value < high. All threads call it and get the same.
   __device__ __forceinline__ Found sums(float low, float high) {
     Some some(low, high);
     Found mine;
@@ -236,7 +235,7 @@ struct SnrOnDevice {
   }
 };
 
-/// Eight pixels of an image from `first` on, and their rings. Pixels beyond the last one are in no ring.
+/// Eight pixels of an image from `first` on, and their rings. Pixels behind the last one are in no ring.
 template <typename T>
 class EightOfRings {
  public:
@@ -254,7 +253,7 @@ class EightOfRings {
   }
   [[nodiscard]] __device__ T pixel(unsigned k) const { return pixels_.pixel[k]; }
   [[nodiscard]] __device__ std::uint16_t ring(unsigned k) const { return places_.ring[k]; }
-  /// A byte of the marks, bit k of them pixel k. `above`: of ring r at r · `step`.
+  /// Returns a byte of marks, bit k for pixel k. The threshold of ring r is above[r · step].
   [[nodiscard]] __device__ std::uint8_t marks(PixelValue value, const float* above, std::uint32_t step) const {
     unsigned bits = 0;
 #pragma unroll

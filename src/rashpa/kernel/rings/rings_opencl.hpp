@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background of images ring by ring on OpenCL devices, and the pixels above it, for peak finders. The host makes
-/// peaks of those pixels, by the same functions as unit cpu.
+/// The background of images by ring on OpenCL devices, and the marks of pixels above it, for peak finders. The host
+/// makes peaks of marked pixels by the functions of unit cpu.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,22 +14,21 @@
 
 namespace rashpa::kernel::opencl {
 
-/// The device's part of a pass; the host's is that of the derived class. Its memory is taken when it is made. One
-/// thread.
+/// The device's part of a pass; derived classes do the host's part. The constructor takes all memory. One thread.
 class MarkedRings : public DevicePass {
  public:
-  /// Throws ConfigError when the device has no double precision.
+  /// Takes the memory. Throws ConfigError when the device has no double precision.
   MarkedRings(const std::string& kernel, const Rings& rings, const RingMethod& method, const Setup& setup,
               const memory::opencl::Device& device);
   [[nodiscard]] Where where() const noexcept final { return Where::both; }
   cl_int enqueue(const DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept final;
-  /// Marks, limits, and the image itself where the host does not have it.
+  /// Enqueues copies of marks and limits to the host, and of the image where the host does not have it.
   cl_int fetch(const DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept final;
 
-  /// The data of one image, once it is on the host.
+  /// The data of one image on the host.
   struct Seen {
     const std::byte* image = nullptr;
-    std::span<const std::uint64_t> marks;  ///< one bit a pixel; a word behind the last one, too
+    std::span<const std::uint64_t> marks;  ///< one bit for each pixel, with an extra word behind the last
     std::span<const RingLimit> limits;
   };
   [[nodiscard]] Seen seen(const HostItem& item) const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Sum, mean, least and largest value of named rectangles. See README.md.
+/// Computes sum, mean, smallest and largest value of named rectangles. See README.md.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,7 +12,7 @@
 
 namespace rashpa::kernel::roi_stats {
 
-/// A rectangle of the image that the kernel sees, pixels.
+/// A rectangle of the kernel's input image, in pixels.
 struct NamedRegion {
   std::string name;
   std::uint32_t x = 0;
@@ -22,21 +22,21 @@ struct NamedRegion {
   friend bool operator==(const NamedRegion&, const NamedRegion&) = default;
 };
 
-/// Most regions of a kernel.
+/// The most regions of a kernel.
 inline constexpr std::size_t kMostRegions = 8;
 
 struct Config {
-  std::string regions;  ///< "name=x,y,width,height", several with ";" between them
+  std::string regions;  ///< "name=x,y,width,height", separated by ";"
 };
 
-/// Reads Config::regions. Throws ConfigError that names what is wrong: syntax, a name twice, an empty rectangle, too
+/// Reads Config::regions. Throws ConfigError that names the error: syntax, a repeated name, an empty rectangle, too
 /// many.
 std::vector<NamedRegion> parse(const std::string& text);
 
-/// A step of a pipeline. Throws as parse().
+/// Makes a pipeline step. Throws as parse().
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// The statistics of a region, or of a part of it.
+/// The statistics of a region, or of some of its pixels.
 struct Stats {
   std::int64_t sum = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -65,14 +65,14 @@ constexpr void write(const Stats& stats, Scalar* column) noexcept {
   column[3] = Scalar::of_integer(none ? kNone : stats.most);
   column[4] = Scalar::of_count(stats.counted);
 }
-/// Writes the statistics of the `region`-th one.
+/// Writes the statistics of region number `region`.
 inline void write(const Stats& stats, std::size_t region, Finding& finding) noexcept {
   write(stats, finding.scalars + region * kColumns);
 }
 
-/// The statistics of `count` consecutive pixels of any integer format. The plain reference.
+/// Returns the statistics of `count` consecutive pixels of any integer format. The plain reference.
 Stats stats_reference(const void* pixels, PixelFormat format, std::size_t count) noexcept;
-/// The same with the machine's widest vectors.
+/// Does the same with the machine's widest vectors.
 Stats stats(const void* pixels, PixelFormat format, std::size_t count) noexcept;
 
 }  // namespace rashpa::kernel::roi_stats

@@ -8,7 +8,7 @@
 
 namespace rashpa::kernel::roi_stats::cuda {
 
-/// The step on the current device.
+/// Makes the pass on the current device.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const std::vector<NamedRegion>& regions, const Setup& setup);
 
 }  // namespace rashpa::kernel::roi_stats::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Sigma clipping on devices, as the MarkedRings of OpenCL and of CUDA do it.
+/// Sigma clipping on devices, for the MarkedRings of OpenCL and CUDA.
 #include <span>
 
 #include "rashpa/kernel/rings/ring_limits.hpp"
@@ -8,10 +8,10 @@
 
 namespace rashpa::kernel::sigma_clip {
 
-/// The method of the device: the same as Background, of which it marks the same candidates.
+/// Returns the device method that equals Background and marks the same candidates.
 SigmaClip device_method(const Config& config, const Radii& radii);
 
-/// The background that it has found.
+/// Returns the limits that the device has found, as bins of the background.
 inline std::span<const Bin> bins_of(std::span<const RingLimit> limits) noexcept {
   static_assert(sizeof(Bin) == sizeof(RingLimit));
   return {reinterpret_cast<const Bin*>(limits.data()), limits.size()};

@@ -7,12 +7,12 @@
 
 namespace rashpa::kernel::sigma_clip {
 
-/// A kernel that is made from its parameters and the geometry that they name: its folder has `step_of(const Config&)`.
-/// The arguments of its constructor outlive it.
+/// A kernel made from its parameters and the geometry that they name: its folder has `step_of(const Config&)`. The
+/// arguments of its constructor outlive it.
 template <class Settings>
 class GeometryKernel final : public Kernel {
  public:
-  /// `owner`: "kernel sparsify".
+  /// Registers the parts. `owner` is the prefix of messages, such as "kernel sparsify".
   GeometryKernel(const Declaration& declaration, const Parameters<Settings>& parameters, const char* owner)
       : declaration_(declaration), parameters_(parameters), owner_(owner) {}
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }

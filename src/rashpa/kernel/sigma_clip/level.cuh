@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background at a pixel, on CUDA devices: the result of level_at(), in its order and without fused multiply-adds.
+/// The background at a pixel on CUDA devices: the result of level_at(), computed in its order and without fused
+/// multiply-adds.
 #include <cuda_runtime_api.h>
 
 #include <cmath>
@@ -13,7 +14,7 @@
 
 namespace rashpa::kernel::sigma_clip::cuda {
 
-/// An image on the device, and its background.
+/// An image on the device with its background.
 template <typename T>
 struct Seen {
   const T* pixels;
@@ -24,7 +25,7 @@ struct Seen {
   double noise;
   kernel::cuda::PixelValue value;
 
-  /// Returns the excess of a pixel; NaN where it is masked or not looked at.
+  /// Returns the excess of a pixel over the background; NaN where it is masked or not used.
   __device__ float excess(std::size_t pixel, Level& level) const {
     if (ring_of[pixel] == Rings::kNone) return NAN;
     const float place = places[pixel];
@@ -40,7 +41,7 @@ struct Seen {
   }
 };
 
-/// Places of all pixels, in device memory.
+/// Uploads the places of all pixels.
 inline memory::cuda::DeviceMemory places_of(const Radii& radii) {
   const auto ring_of = radii.rings().ring_of();
   std::vector<float> places(ring_of.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background of an image by radius, without its outliers: the common part of the kernels `peakfinder` and
-/// `sparsify`. See README.md.
+/// The background of an image by radius without outliers, common to the kernels `peakfinder` and `sparsify`. See
+/// README.md.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -21,50 +21,52 @@ namespace rashpa::kernel::sigma_clip {
 
 /// The source of a pixel's deviation.
 enum class ErrorModel : std::uint8_t {
-  poisson,    ///< from its counts
+  poisson,    ///< from its background counts
   azimuthal,  ///< from the spread of the pixels of the same radius
-  hybrid,     ///< azimuthal while outliers are left out, then poisson
+  hybrid,     ///< azimuthal while outliers are removed, then poisson
 };
 
 struct Config {
   double beam_x = 0;  ///< pixels from the corner of the image
   double beam_y = 0;
   double min_radius = 0;  ///< pixels
-  double max_radius = 0;  ///< 0: everywhere
+  double max_radius = 0;  ///< pixels; 0: no bound
   std::uint32_t bins = 800;
   ErrorModel error_model = ErrorModel::poisson;
-  double clip = 0;  ///< deviations; at least those of Chauvenet's criterion are taken
+  double clip = 0;  ///< in deviations; at least those of Chauvenet's criterion are used
   std::uint32_t cycles = 5;
-  double noise = 1;    ///< of the detector
+  double noise = 1;    ///< noise of the detector
   double cutoff = 3;   ///< deviations above the background
-  std::string poni{};  ///< files of which `geometry_read` was made
+  std::string poni{};  ///< files from which `geometry_read` was made
   std::string geometry{};
-  std::shared_ptr<const PixelGeometry> geometry_read{};  ///< in place of the beam
+  std::shared_ptr<const PixelGeometry> geometry_read{};  ///< replaces the beam
 };
 
-/// Throws ConfigError when bounds contradict each other; `owner`: "kernel sparsify".
+/// Throws ConfigError when bounds contradict each other; `owner` is the prefix, such as "kernel sparsify".
 void check(const Config& config, const char* owner);
 
-/// The parameters that both kernels have, each with the member of Settings that holds it; Settings derives from Config.
+/// Adds the parameters that both kernels share, each with the member of Settings that holds it. Settings derives from
+/// Config.
 template <class Settings>
 Parameters<Settings> with_parameters(Parameters<Settings> parameters);
 
-/// Describes where the pixels lie. Made once, read by any number of threads.
+/// The radii of all pixels. Made once; any number of threads read it.
 class Radii {
  public:
-  /// Throws ConfigError that begins with `owner` when no pixel is looked at, or the geometry is of another shape.
+  /// Computes the radii. Throws ConfigError that begins with `owner` when no pixel is used, or the geometry has another
+  /// shape.
   Radii(const Config& config, const Shape& shape, const char* owner);
   [[nodiscard]] const Rings& rings() const noexcept { return rings_; }
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
-  /// The place of a pixel that lies in a ring, between the middles of bins: 0 to bins − 1.
+  /// Returns the place of a pixel that lies in a ring, between the middles of bins: 0 to bins − 1.
   [[nodiscard]] float place(std::size_t pixel) const noexcept;
-  /// Returns true when both lie in the same panel; true where there are none.
+  /// Returns true when both pixels lie in the same panel, and where there are no panels.
   [[nodiscard]] bool same_panel(std::size_t pixel, std::size_t other) const noexcept {
     return panel_of_.empty() || panel_of_[pixel] == panel_of_[other];
   }
-  /// The panel of each pixel, from 1; 0: it is in none. Empty: there are no panels.
+  /// Returns the panel of each pixel, from 1; 0: in none. Empty: there are no panels.
   [[nodiscard]] std::span<const std::uint16_t> panel_of() const noexcept { return panel_of_; }
-  /// The middle of a bin, pixels.
+  /// Returns the middle of a bin in pixels.
   [[nodiscard]] double middle(std::uint32_t bin) const noexcept { return first_ + step_ * bin; }
 
  private:
@@ -81,7 +83,8 @@ class Radii {
   Rings rings_;
 };
 
-/// The background of a bin. Both are NaN where no pixel is left: then there is no background, and no pixel is above it.
+/// The background of a bin: mean and deviation. Both are NaN where no pixel is left; then there is no background, and
+/// no pixel exceeds it.
 struct Bin {
   float mean = 0;
   float deviation = 0;
@@ -94,30 +97,31 @@ struct Bin {
   }
 };
 
-/// The background at a pixel: its mean, and the deviation with the noise of the detector. Between a bin and one without
-/// background it is that of the bin; NaN for pixels of a bin without.
+/// The background at a pixel: its mean, and the deviation including the detector's noise. Between a bin with a
+/// background and one without, the first bin's values hold. Pixels of a bin without background get NaN.
 struct Level {
   float mean = 0;
   float deviation = 0;
 };
 Level level_at(std::span<const Bin> bins, float place, double noise) noexcept;
 
-/// Deviations from which on a value is left out of a bin in which `left` are left: at least Chauvenet's criterion.
+/// Returns the distance, in deviations, beyond which a value is left out of a bin with `left` values: at least that of
+/// Chauvenet's criterion.
 double reach_of(const Config& config, std::uint32_t left) noexcept;
 
-/// The plain reference. `bins` [Config::bins].
+/// Computes the background. The plain reference. `bins` is [Config::bins].
 void background_reference(const Config& config, const Radii& radii, const void* image, PixelFormat format,
                           std::span<Bin> bins);
 
-/// The same, fast, with memory of its own; then pixels that stick out. One thread at a time.
+/// Computes the same background, fast, in memory of its own, and then the pixels that exceed it. One thread at a time.
 class Background {
  public:
-  /// `radii` outlives it. Throws ResourceError.
+  /// Takes the memory. `radii` outlives the object. Throws ResourceError.
   Background(const Config& config, const Radii& radii);
   void look(const void* image, PixelFormat format) noexcept;
   [[nodiscard]] std::span<const Bin> bins() const noexcept { return bins_; }
-  /// One bit a pixel, 64 a word: of all pixels that may be above mean + factor · deviation, and of few others. After
-  /// look().
+  /// Returns one bit for each pixel, 64 in a word. It is set for all pixels that may exceed mean + factor · deviation,
+  /// and for few others. Call it after look().
   std::span<const std::uint64_t> candidates(const void* image, PixelFormat format, double factor) noexcept;
 
  private:

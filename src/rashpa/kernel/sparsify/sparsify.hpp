@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The pixels that stick out of the background by radius, and that background. See README.md.
+/// Finds the pixels that exceed the background by radius, and that background. See README.md.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,30 +12,31 @@
 namespace rashpa::kernel::sparsify {
 
 struct Config : sigma_clip::Config {
-  double capacity = 0.1;  ///< part of the pixels for which the list has room
+  double capacity = 0.1;  ///< fraction of the pixels for which the list has room
 };
 
-/// A step of a pipeline. Throws ConfigError when bounds contradict each other.
+/// Makes a pipeline step. Throws ConfigError when bounds contradict each other.
 std::shared_ptr<const Step> step_of(const Config& config);
 
 std::size_t capacity_of(const Config& config, std::size_t pixels) noexcept;
 
-/// The pixels that stick out, ascending. The plain reference: allocates. `bins` [Config::bins] gets the background.
+/// Returns the pixels that exceed the background, ascending. The plain reference: allocates. `bins` [Config::bins] gets
+/// the background.
 std::vector<std::uint32_t> sparsify_reference(const Config& config, const sigma_clip::Radii& radii, const void* image,
                                               PixelFormat format, std::span<sigma_clip::Bin> bins);
 
-/// The same, of an image of which the background and the candidates, one bit each, are known: the first index.size() of
-/// them; returns how many there are.
+/// Finds the same pixels in an image whose background and candidates, one bit each, are known. Writes the first
+/// index.size() of them; returns the number of all.
 std::size_t sparsify_marked(const Config& config, const sigma_clip::Radii& radii, const void* image, PixelFormat format,
                             std::span<const sigma_clip::Bin> bins, std::span<const std::uint64_t> marks,
                             std::span<std::uint32_t> index) noexcept;
 
-/// The same, fast, with memory of its own. One thread at a time.
+/// Finds the same pixels, fast, in memory of its own. One thread at a time.
 class Sparsifier {
  public:
-  /// `radii` outlives it. Throws ResourceError.
+  /// Takes the memory. `radii` outlives the object. Throws ResourceError.
   Sparsifier(const Config& config, const sigma_clip::Radii& radii);
-  /// The first index.size() of them are put there; returns how many there are.
+  /// Writes the first index.size() pixels to `index`; returns the number of all.
   std::size_t sparsify(const void* image, PixelFormat format, std::span<std::uint32_t> index) noexcept;
   [[nodiscard]] std::span<const sigma_clip::Bin> bins() const noexcept { return background_.bins(); }
 

@@ -7,7 +7,7 @@
 
 namespace rashpa::kernel::sparsify::cuda {
 
-/// The step on the current device.
+/// Makes the pass on the current device.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const sigma_clip::Radii& radii,
                                                     const Setup& setup);
 

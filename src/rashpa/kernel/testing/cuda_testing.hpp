@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tests of a kernel's step on CUDA: the step alone on the current device, from images to all its results, beside unit
-/// cpu.
+/// Tests of a kernel's step on CUDA: the step alone on the current device, from images to all results, compared with
+/// unit cpu.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -15,13 +15,13 @@
 
 namespace rashpa::kernel::cuda {
 
-/// The limits of a step in device memory, for DeviceStack::limits; empty where it has none.
+/// Uploads the limits of a step for DeviceStack::limits; empty where it has none.
 inline DeviceArray<std::byte> limits_on_device(const Step& step, const Setup& setup) {
   const std::optional<LimitBytes> limits = step.limits(setup);
   return limits ? DeviceArray<std::byte>(*limits) : DeviceArray<std::byte>(0);
 }
 
-/// The device's results, as opencl::on_cpu(); the second image is left out.
+/// Returns the device's results in the form of opencl::on_cpu(), without the second image.
 inline opencl::Everything on_device(const Step& step, const opencl::Case& given, DevicePass& pass) {
   const opencl::testing_detail::Sizes sizes(step, given);
   const std::size_t count = given.images.size();
@@ -91,7 +91,8 @@ inline opencl::Everything on_device(const Step& step, const opencl::Case& given,
   return result;
 }
 
-/// The device against unit cpu: everything identical. Twice, as the next stack finds what the first has left.
+/// Expects the device's results to equal those of unit cpu. It runs twice, because the next stack starts from the state
+/// that the first has left.
 inline void expect_as_cpu(const Step& step, const opencl::Case& given) {
   const opencl::testing_detail::Sizes sizes(step, given);
   const auto pass = step.on_cuda(opencl::testing_detail::setup_of(given, sizes));

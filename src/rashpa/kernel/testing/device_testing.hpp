@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of the tests of CUDA kernels: a fresh seed in every run.
+/// The common part of the tests of CUDA kernels: a new seed in each run.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -10,7 +10,7 @@
 
 namespace rashpa::kernel {
 
-/// The seed of this run's random data, printed once. RASHPA_SEED=… in the environment repeats a run.
+/// Returns the seed of this run's random data, printed once. RASHPA_SEED=… in the environment repeats a run.
 inline std::uint32_t test_seed() {
   static const std::uint32_t value = [] {
     const char* given = std::getenv("RASHPA_SEED");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tests of a kernel's step on OpenCL: the step alone on the first device of this machine, from images to all its
-/// results.
+/// Tests of a kernel's step on OpenCL: the step alone on the first device of this machine, from images to all results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +25,7 @@
 
 namespace rashpa::kernel::opencl {
 
-/// Returns a device for tests; null where there is none, and `why` says why.
+/// Returns a device for tests; null where there is none, with the reason in `why`.
 inline const memory::opencl::Device* test_device(std::string& why) {
   static std::string reason;
   static const std::unique_ptr<memory::opencl::Device> device = [] {
@@ -45,14 +44,14 @@ inline const memory::opencl::Device* test_device(std::string& why) {
 /// A step's results for a stack.
 struct StepResult {
   std::vector<ImageBooks> books;
-  std::vector<std::vector<std::byte>> pixels;  ///< without what lies behind an image
+  std::vector<std::vector<std::byte>> pixels;  ///< without the bytes behind an image
   std::vector<std::vector<std::uint64_t>> marks;
   std::vector<std::vector<std::uint32_t>> index;
   std::vector<std::vector<std::byte>> value;
 };
 
-/// A stack of images of `setup.in` through the step. `made`: bytes of a pixel that it makes, 0: it makes none. Pixels
-/// behind the end of each image are `behind` before. `marks`: of each image, when the step reads them.
+/// Runs the step on a stack of images of `setup.in`. `made` is the bytes of an output pixel; 0: it makes none. Pixels
+/// behind the end of each image start as `behind`. `marks` has the marks of each image when the step reads them.
 inline StepResult run_step(const memory::opencl::Device& device, const Step& step, Setup setup,
                            const std::vector<std::vector<std::byte>>& images, std::size_t made,
                            const std::vector<std::vector<std::uint64_t>>& marks = {}) {
@@ -111,7 +110,7 @@ inline StepResult run_step(const memory::opencl::Device& device, const Step& ste
   return result;
 }
 
-/// Small counts, some large ones, some masked and special values.
+/// Returns an image of small counts with some large, masked and special values.
 template <typename T>
 std::vector<std::byte> random_image(std::mt19937& random, std::size_t pixels) {
   std::vector<T> image(pixels);
@@ -125,8 +124,8 @@ std::vector<std::byte> random_image(std::mt19937& random, std::size_t pixels) {
   return {bytes, bytes + pixels * sizeof(T)};
 }
 
-/// Every type as detectors deliver it, with and without special values, of which all numbers count, and photons as
-/// jungfrau makes them.
+/// Returns formats of all types: as detectors deliver them, with and without special values; those of which all numbers
+/// count; and photons of jungfrau.
 inline std::vector<PixelFormat> photon_formats() {
   std::vector<PixelFormat> all{{PixelType::i16, Masked::minimum}};
   for (const PixelType type : photon_types()) {
@@ -137,7 +136,7 @@ inline std::vector<PixelFormat> photon_formats() {
   return all;
 }
 
-/// `count` of them, of any type.
+/// Returns `count` images of any type.
 inline std::vector<std::vector<std::byte>> random_images(std::mt19937& random, PixelFormat format, std::size_t pixels,
                                                          std::size_t count) {
   std::vector<std::vector<std::byte>> images;
@@ -157,7 +156,7 @@ inline std::vector<std::vector<std::byte>> random_images(std::mt19937& random, P
   return images;
 }
 
-/// All that a step says of some images, on whatever unit.
+/// All results of a step for some images, on any unit.
 struct Everything {
   struct Image {
     std::vector<Scalar> scalars;
@@ -178,9 +177,9 @@ struct Case {
   Shape shape{};
   PixelFormat format{};
   std::vector<std::vector<std::byte>> images;
-  std::vector<std::vector<PayloadSum>> sums{};  ///< of each image; none: nobody says them
-  bool delivered = true;                        ///< the host has the images, too
-  std::vector<std::uint8_t> cells{};            ///< storage cell of each image; none: 0
+  std::vector<std::vector<PayloadSum>> sums{};  ///< checksums of each image; empty: sources send none
+  bool delivered = true;                        ///< true: the host has the images, too
+  std::vector<std::uint8_t> cells{};            ///< storage cell of each image; empty: all 0
 };
 
 namespace testing_detail {
@@ -243,7 +242,7 @@ inline Setup setup_of(const Case& given, const Sizes& sizes) {
 
 }  // namespace testing_detail
 
-/// The results of unit cpu.
+/// Returns the results of unit cpu.
 inline Everything on_cpu(const Step& step, const Case& given) {
   const testing_detail::Sizes sizes(step, given);
   const std::size_t count = given.images.size();
@@ -290,7 +289,7 @@ inline Everything on_cpu(const Step& step, const Case& given) {
   return all;
 }
 
-/// The results of the device.
+/// Returns the results of the device.
 inline Everything on_device(const memory::opencl::Device& device, const Step& step, const Case& given) {
   using memory::opencl::api;
   using memory::opencl::check;
@@ -379,7 +378,7 @@ inline void expect_rows(const std::vector<Scalar>& found, const std::vector<Scal
   }
 }
 
-/// Integers identical, real numbers of columns, tables and profiles within `relative`.
+/// Expects identical integers, and real numbers of columns, tables and profiles that differ by at most `relative`.
 inline void expect_alike(const Everything& found, const Everything& truth, const Step& step, const Case& given,
                          double relative) {
   const Declaration& declaration = step.declaration();
@@ -420,13 +419,13 @@ inline void expect_alike(const Everything& found, const Everything& truth, const
   }
 }
 
-/// The device against unit cpu.
+/// Expects the device's results to equal those of unit cpu within `relative`.
 inline void expect_as_cpu(const memory::opencl::Device& device, const Step& step, const Case& given,
                           double relative = 0) {
   expect_alike(on_device(device, step, given), on_cpu(step, given), step, given, relative);
 }
 
-/// A test of a machine's device: skipped, with the reason, where there is none.
+/// A test on a device of this machine. It is skipped, with the reason, where there is none.
 class OpenclTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -11,7 +11,7 @@
 
 namespace rashpa::kernel::opencl {
 
-/// Background that falls with the radius, spots of many sizes, masked pixels.
+/// Returns an image with a background that falls with the radius, spots of many sizes, and masked pixels.
 template <typename T>
 std::vector<std::byte> with_spots(std::mt19937& random, const Shape& shape, T masked) {
   std::vector<T> image(shape.pixels());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The veto on sums on OpenCL devices.
+/// The veto on total counts on OpenCL devices.
 #include <memory>
 
 #include "rashpa/kernel/contract/opencl_pass.hpp"

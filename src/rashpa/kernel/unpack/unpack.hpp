@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Packed counters of 1, 6, 12 or 24 bits to pixels, modules put into their places. See README.md.
+/// Unpacks counters of 1, 6, 12 or 24 bits to pixels and puts modules in their places. See README.md.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@ constexpr std::uint32_t count_of(Bits bits) noexcept {
   constexpr std::uint32_t kCounts[] = {1, 6, 12, 24};
   return kCounts[static_cast<std::size_t>(bits)];
 }
-/// The type of the pixels made: uint8, uint8, uint16, uint32.
+/// Returns the type of the output pixels: uint8, uint8, uint16, uint32.
 constexpr PixelType type_of(Bits bits) noexcept {
   constexpr PixelType kTypes[] = {PixelType::u8, PixelType::u8, PixelType::u16, PixelType::u32};
   return kTypes[static_cast<std::size_t>(bits)];
@@ -28,13 +28,13 @@ struct Config {
   std::uint32_t module_height = 1536;  ///< pixels
   std::uint32_t modules_across = 1;
   std::uint32_t modules_down = 1;
-  std::uint32_t gap_x = 0;  ///< pixels between modules beside each other; masked
-  std::uint32_t gap_y = 0;  ///< rows between modules below each other; masked
+  std::uint32_t gap_x = 0;  ///< pixels between modules side by side; masked
+  std::uint32_t gap_y = 0;  ///< rows between modules one below another; masked
 
-  [[nodiscard]] constexpr std::uint32_t line_bytes() const noexcept {  ///< of one module's line, packed
+  [[nodiscard]] constexpr std::uint32_t line_bytes() const noexcept {  ///< bytes of a module's packed line
     return module_width / 8 * count_of(bits);
   }
-  /// The packed images, in bytes and lines.
+  /// Returns the shape of the packed images, in bytes and lines.
   [[nodiscard]] constexpr Shape packed() const noexcept {
     return {line_bytes() * modules_across, module_height * modules_down};
   }
@@ -47,18 +47,18 @@ struct Config {
 /// Throws ConfigError that names the parameter.
 void check(const Config& config);
 
-/// A step of a pipeline. Throws as check().
+/// Makes a pipeline step. Throws as check().
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// `pixels` counters, a multiple of 8, from consecutive bits of `in`: counter p has bits p · n to (p + 1) · n − 1,
-/// where bit b is bit b mod 8, from the least significant, of byte b / 8. The plain reference: one bit at a time.
+/// Unpacks `pixels` counters, a multiple of 8, from consecutive bits of `in`. Counter p has bits p · n to (p + 1) · n −
+/// 1; bit b is bit b mod 8, from the least significant, of byte b / 8. The plain reference: one bit at a time.
 void unpack_reference(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept;
-/// The same with the machine's widest vectors, past the caches where `out` lies well (aligned as a vector).
+/// Does the same with the machine's widest vectors, past the caches where `out` is aligned as a vector.
 void unpack(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept;
-/// Makes the pixels that this thread has unpacked visible to others.
+/// Makes the pixels that this thread has unpacked visible to other threads.
 void flush() noexcept;
 
-/// Packed lines [first, last) of an image to their places, and the gaps beside and below them.
+/// Unpacks packed lines [first, last) of an image to their places, with the gaps beside and below them.
 void unpack_lines(const Config& config, const std::byte* in, std::byte* out, std::size_t first,
                   std::size_t last) noexcept;
 

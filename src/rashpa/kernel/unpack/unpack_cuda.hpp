@@ -7,7 +7,7 @@
 
 namespace rashpa::kernel::unpack::cuda {
 
-/// The step on the current device.
+/// Makes the pass on the current device.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup);
 
 }  // namespace rashpa::kernel::unpack::cuda

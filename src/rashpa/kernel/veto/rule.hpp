@@ -12,23 +12,23 @@
 
 namespace rashpa::kernel::veto {
 
-/// Longest text, and deepest nesting, of a rule.
+/// The longest text of a rule in characters; kMostDepth is its deepest nesting.
 inline constexpr std::size_t kMostText = 1000;
 inline constexpr std::size_t kMostDepth = 32;
 
-/// Room that the operations of any rule need. Each level of depth holds back one number for `or`, `and`, a comparison,
-/// a sum and a product.
+/// The stack size that suffices for any rule. Each level of depth keeps at most one number for each of `or`, `and`, a
+/// comparison, a sum and a product.
 inline constexpr std::size_t kMostStack = 5 * (kMostDepth + 2);
 
 /// One operation on a stack of numbers; a condition is 0 or 1.
 struct Operation {
   enum class Code : std::uint8_t {
     constant,
-    count,    ///< a column of u32 or u64
-    integer,  ///< a column of i64
-    real,     ///< a column of f64
+    count,    ///< push a column of u32 or u64
+    integer,  ///< push a column of i64
+    real,     ///< push a column of f64
     negate,
-    opposite,  ///< not
+    opposite,  ///< logical not
     add,
     subtract,
     multiply,
@@ -39,32 +39,33 @@ struct Operation {
     at_least,
     equal,
     differs,
-    both,    ///< and
-    either,  ///< or
-    end,     ///< of the operations
+    both,    ///< logical and
+    either,  ///< logical or
+    end,     ///< end of the operations
   };
   Code code = Code::constant;
   std::uint32_t column = 0;
   double value = 0;
 };
 
-/// Does not change; any thread.
+/// A compiled rule. Constant; any thread.
 class Rule {
  public:
-  /// `columns`: those that it may name. Throws ConfigError that says where it is wrong and what to write.
+  /// Compiles the rule. `columns` are those that it may name. Throws ConfigError with the position of the error and a
+  /// remedy.
   Rule(std::string_view text, std::span<const Column> columns);
-  /// The same without columns: checks the text alone.
+  /// Checks the text alone, without columns. Throws as the constructor.
   static void check(std::string_view text);
-  /// Returns true when the rule holds for an image. `numbers`: one for each column.
+  /// Returns true when the rule holds for an image. `numbers` has one number for each column.
   [[nodiscard]] bool holds(const Scalar* numbers) const noexcept;
-  /// Ends with an end.
+  /// Returns the operations; the last one is `end`.
   [[nodiscard]] const std::vector<Operation>& operations() const noexcept { return operations_; }
 
  private:
   std::vector<Operation> operations_;  // with an end; needs kMostStack numbers at most
 };
 
-/// Returns true when the operations of a rule, up to their end, hold for an image; on devices, too.
+/// Returns true when the operations up to `end` hold for an image; on devices, too.
 constexpr bool holds(const Operation* operations, const Scalar* numbers) noexcept {
   using Code = Operation::Code;
   std::array<double, kMostStack> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as it grows

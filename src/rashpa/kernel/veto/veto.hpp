@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A rule on the numbers that steps before it have found. See README.md.
+/// A veto by a rule on the numbers of earlier steps. See README.md.
 #include <memory>
 #include <string>
 
@@ -9,12 +9,12 @@
 namespace rashpa::kernel::veto {
 
 struct Config {
-  std::string keep;    ///< condition on columns of steps before it: rule.hpp
-  std::string reason;  ///< of the veto of images that it does not hold for
+  std::string keep;    ///< condition on columns of earlier steps: rule.hpp
+  std::string reason;  ///< veto reason of images for which it does not hold
 };
 
-/// A step of a pipeline; it may come several times. Throws ConfigError for faults that do not depend on the steps
-/// before it.
+/// Makes a pipeline step, which may occur several times. Throws ConfigError for errors that do not depend on earlier
+/// steps.
 std::shared_ptr<const Step> step_of(const Config& config);
 
 }  // namespace rashpa::kernel::veto

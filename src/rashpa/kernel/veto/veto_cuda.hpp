@@ -7,8 +7,8 @@
 
 namespace rashpa::kernel::veto::cuda {
 
-/// The step on the current device. `columns`: that the steps before it make, whose numbers of an image lie right before
-/// its own.
+/// Makes the pass on the current device. `columns` is the number of columns of earlier steps, whose numbers of an image
+/// directly precede its own.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(std::uint32_t columns);
 
 }  // namespace rashpa::kernel::veto::cuda

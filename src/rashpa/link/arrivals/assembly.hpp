@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One DTP's images on the destination side: places lines and records where the link sees them (Sight), keeps the map
-/// of arrived lines and the running CRC32C, and decides each image exactly once, in order. Used by one link thread.
+/// Assembles one DTP's images at the destination. It places lines and records where the link sees them (Sight), keeps
+/// the map of arrived lines and the running CRC32C, and decides each image exactly once, in order. One link thread uses
+/// it.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,101 +17,107 @@
 
 namespace rashpa::link {
 
-/// Describes how packets for a slot that is not free are counted: with credits they can only be late, without they
-/// overran the receiver.
+/// The counter for packets whose slot is not free: with credits they can only be late, without they overran the
+/// receiver.
 enum class NotFree : std::uint8_t { late, overrun };
 
-/// The part of an image that a link sees, and so the facts that it can prove.
+/// The part of an image that a link sees, which determines the facts that it can prove.
 enum class Sight : std::uint8_t {
-  packets,            ///< each packet, checked one by one, which the link then places itself; then the event's record
-  unchecked_packets,  ///< the same, but nobody checks a packet: only the record's CRC32C proves lines
+  packets,            ///< each packet, checked one by one and placed by the link; then the event's record
+  unchecked_packets,  ///< each packet, unchecked and placed by the link: only the record's CRC32C proves lines
   events,             ///< the event with its record; an RNIC or another engine has already written lines and record
-  lines,   ///< each packet, checked one by one, and nothing else: no event need come, and none brings a record
-  images,  ///< each image as a whole: the link has unpacked it, which proves it, to its lines; then its record. Images
-           ///< that come no more are named by pass_events() alone
+  lines,  ///< each packet, checked one by one, and nothing else: events are optional, and none brings a record
+  /// each whole image, proven by its unpacking to its lines, then its record; only pass_events() reports images that
+  /// will not come
+  images,
 };
 
-/// Takes decided images.
+/// Receives decided images.
 class ArrivalOutput {
  public:
   virtual ~ArrivalOutput() = default;
-  /// Returns true when emit() takes any arrival of DTP `dtp` (index into the receiver's list).
+  /// Returns true when emit() accepts any arrival of DTP `dtp` (index into the receiver's list).
   [[nodiscard]] virtual bool ready(std::uint32_t dtp) noexcept = 0;
-  /// Returns false when there is no room: the image stays undecided. A missing one may be taken where ready() says no.
+  /// Passes an arrival on. Returns false when there is no room: the image stays undecided. A missing image may be
+  /// accepted even when ready() returns false.
   virtual bool emit(const Arrival& arrival) noexcept = 0;
 };
 
-/// The meaning of a run of destination memory, for one DTP at one moment.
+/// The meaning of a run of destination memory for one DTP at one moment.
 struct Target {
   enum class Kind : std::uint8_t { refused, lines, record, skip };
   Kind kind = Kind::refused;
-  std::uint64_t index = 0;   ///< image
-  std::uint64_t linear = 0;  ///< lines: payload offset in the image, gaps between lines not counted
+  std::uint64_t index = 0;   ///< index of the image
+  std::uint64_t linear = 0;  ///< for lines: payload offset in the image, without the gaps between lines
 };
 
 class Assembly {
  public:
-  /// The placement must lie inside `memory` (checked: ConfigError). Where the lines lie in an accelerator's, `sight` is
-  /// events, and nothing is verified: its maker sees to that.
-  /// `verify` is for Sight::events alone: packets are always checked.
+  /// Checks the placement. Throws ConfigError unless it lies inside `memory`. Where the lines lie in an accelerator's
+  /// memory, the caller ensures that `sight` is events and nothing is verified. `verify` concerns Sight::events alone:
+  /// packets are always checked.
   Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, const ReceiverMemory& memory,
            NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);
 
   /// Returns the meaning of `bytes` bytes at `offset`: lines of one image, a whole record, or nothing of this DTP.
   [[nodiscard]] Target locate(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-  /// The number of the packet that is put next, where the link numbers packets: with it a packet of an image that lies
-  /// a ring away is known as such, also when the events between were lost.
+  /// Sets the number of the next packet, where the link numbers packets. It reveals a packet that belongs to an image
+  /// one ring later or earlier, even when the events in between were lost.
   void number(std::uint32_t psn) noexcept {
     psn_ = numbers_.extend(psn);
     numbered_ = true;
   }
-  /// The calls of put_lines() that follow are pieces of one packet, which is counted once. Without it each is one.
+  /// Makes all following put_lines() calls pieces of one packet, which is counted once. Without it, each call is a
+  /// packet.
   void begin_packet() noexcept {
     in_pieces_ = true;
     counted_ = false;
     ++packets_;
   }
-  /// Writes payload of lines: `offset` and `linear` are where `bytes` go; `crc` is their CRC32C where the link has made
-  /// it on the way. Slots that are not free are not touched.
+  /// Writes payload of lines: `bytes` go to `offset` in memory and `linear` in the payload. `crc` is their CRC32C if
+  /// the link has computed it. Slots that are not free are not touched.
   void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, std::span<const std::byte> bytes,
                  std::optional<std::uint32_t> crc, std::int64_t now) noexcept;
-  /// An event with the record that is to be written to `offset`.
+  /// Handles an event and writes its record to `offset`.
   void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
-  /// The same where the record is there already: its read bytes, or empty where it is none. Returns whether it was new.
+  /// Handles an event whose record is already in memory. `record` is the decoded record, or nothing when it is none.
+  /// Returns true when the event was new.
   bool put_event(std::uint64_t offset, const std::optional<FrameRecord>& record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
-  /// An event that brings no record, of a sender that has none, about an image that locate() has named: its map of
-  /// lines is all that is known of it. A record that comes after all counts as ever.
+  /// Handles an event without a record, from a sender that has none, for an image that locate() has named. Only the map
+  /// of lines describes the image. A record that comes later counts as usual.
   void put_bare_event(std::uint64_t index, std::int64_t now) noexcept;
-  /// The words and flags of a packet's header about an image, of a sender without records; the first ones of each
-  /// image count.
+  /// Sets words and flags of an image from a packet's header, for a sender without records; the first call for each
+  /// image counts.
   void describe(std::uint64_t index, const FrameRecord::Words& words, std::uint32_t flags) noexcept;
-  /// Takes an event with the record in the skip record's place: nobody waits for images up to the one that it names.
+  /// Handles an event whose record is the skip record: images up to the one that it names are no longer awaited.
   /// Returns true when it was such an event.
   bool put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept;
-  /// The events of all images < `end` have been put, no other comes: known to links that keep them in order. Without
-  /// credits, an image whose event had no record left was overwritten.
+  /// Records that the events of all images < `end` have been put and no others will come; for links that keep them in
+  /// order. Without credits, an image whose event had no record left was overwritten.
   void pass_events(std::uint64_t end) noexcept { passed_ = end; }
-  /// Decides what can be decided and finds room. `closed`, `released`: the latest values of close() and release().
+  /// Decides all images that can be decided and have room. `closed`, `released`: the latest values of close() and
+  /// release().
   void decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
     decide_by(closed, released, now, true, out);
   }
-  /// The same while unread packets may have arrived: it goes by arrived ones alone, not by time.
+  /// Decides by arrivals alone and not by time, while unread packets may have arrived.
   void settle(std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
     decide_by(0, released, now, false, out);
   }
 
   [[nodiscard]] std::uint64_t undecided() const noexcept { return next_; }
   [[nodiscard]] bool finished() const noexcept { return next_ == most_; }
-  /// Returns true when the last decide() ended for want of room.
+  /// Returns true when the last decide() stopped for lack of room.
   [[nodiscard]] bool held_up() const noexcept { return held_up_; }
   /// Returns the place of the DTP in the receiver's list.
   [[nodiscard]] std::uint32_t list_index() const noexcept { return list_index_; }
   [[nodiscard]] const ReceiverDtp& dtp() const noexcept { return dtp_; }
-  /// Images that the source may send: all below.
+  /// Returns the index below which the source may send images.
   [[nodiscard]] std::uint64_t granted() const noexcept { return released_ + placement_.slots; }
-  /// Payload bytes that a source which has sent the event of image `index`, and has left out what it says, has sent.
+  /// Returns the payload bytes that a source has sent when it has sent the event of image `index`, without the images
+  /// that it reported as skipped.
   [[nodiscard]] std::uint64_t sent_up_to(std::uint64_t index) const noexcept;
 
  private:
@@ -131,12 +138,12 @@ class Assembly {
 
   Image& open_image(std::uint64_t index) noexcept;
   void count_not_free(std::uint64_t index) noexcept;
-  /// Counts the packet in hand once, however many pieces it has.
+  /// Counts the current packet once, however many pieces it has.
   void count_packet(Counter& counter) noexcept {
     if (!counted_) counter.add(1);
     counted_ = in_pieces_;
   }
-  /// Returns true when the packet in hand was sent after number `psn`.
+  /// Returns true when the current packet was sent after packet number `psn`.
   [[nodiscard]] bool after(std::uint64_t psn) const noexcept { return psn_ > psn; }
   [[nodiscard]] bool belongs(const Image& image) noexcept;
   void mark(std::uint64_t index) noexcept;
@@ -146,7 +153,7 @@ class Assembly {
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
   [[nodiscard]] bool verified(std::uint64_t index) const noexcept;
-  /// Returns true when all lines are there before their event comes, so that nobody counts them one by one.
+  /// Returns true when all lines are there before their event, so that they are not counted one by one.
   [[nodiscard]] bool whole_at_event() const noexcept { return sight_ == Sight::events || sight_ == Sight::images; }
   void decide_by(std::uint64_t closed, std::uint64_t released, std::int64_t now, bool timed,
                  ArrivalOutput& out) noexcept;

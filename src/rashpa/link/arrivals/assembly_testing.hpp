@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kLines = 4;
 inline constexpr std::uint32_t kBytes = 1024;
 inline constexpr std::uint32_t kSlots = 8;
 
-/// Takes all that is decided.
+/// An output that accepts all arrivals and keeps them.
 struct Decided final : ArrivalOutput {
   bool ready(std::uint32_t) noexcept override { return takes; }
   bool emit(const Arrival& arrival) noexcept override {
@@ -37,20 +37,20 @@ struct Decided final : ArrivalOutput {
   bool takes = true;
 };
 
-/// Returns a DTP of few images, which are dealt among receivers.
+/// Returns a DTP of few images that are dealt among receivers.
 inline ReceiverDtp dealt_dtp() {
   ReceiverDtp dtp = testing::small_dtp(3, 4, kLines, kBytes, kSlots);
   dtp.dealt = true;
   return dtp;
 }
 
-/// One DTP: its images come whole in numbered packets, and its user takes each at once.
+/// A test bench of one DTP: its images come in numbered packets, and its user releases each at once.
 struct Bench {
   explicit Bench(const ReceiverDtp& of = testing::small_dtp(3, 1ULL << 40, kLines, kBytes, kSlots),
                  MapUnit unit = kBytes, Sight sight = Sight::packets, NotFree not_free = NotFree::overrun)
       : dtp(of), assembly(dtp, 0, unit, ReceiverMemory(std::span<std::byte>(memory)), not_free, counters, sight) {}
   void send(std::uint64_t index) { send(index, dtp.slice.frame(index)); }
-  /// `bytes` of line `l` of an image, from `from` on.
+  /// Puts `bytes` bytes of line `l` of an image, from byte `from` on.
   void put(std::uint64_t index, std::uint32_t l, std::uint32_t from = 0, std::uint32_t bytes = kBytes) {
     now += 1'000;
     const std::uint64_t offset = dtp.placement.image_offset(index) + l * dtp.placement.pitch + from;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Handles the events of DTPs for the thread of a link that sees events alone, without a device: immediate → image →
-/// record → assembly.
+/// Handles the events of DTPs in the thread of a link that sees only events: immediate → image → record → assembly.
+/// Without a device.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace rashpa::link {
 
-/// The 64-bit image index whose lower 24 bits are those of `immediate`, nearest to `near`.
+/// Returns the 64-bit image index nearest to `near` whose lower 24 bits are those of `immediate`.
 std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept;
 
-/// One DTP on the receiving side. Owned by one link thread, except its orders.
+/// One DTP on the receiving side. One link thread owns it, except for its orders (Told).
 struct EventDtp : Told {
   EventDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const ReceiverMemory& memory, NotFree not_free,
            Verify verify, ReceiverCounters& counters)
@@ -23,8 +23,8 @@ struct EventDtp : Told {
         records(memory.records),
         credits(not_free == NotFree::late) {}
 
-  /// Any thread, before the release of image `index`: true when the record of a later image has taken the place of its
-  /// own. A source that waits for credits does that only beyond what was granted: somebody else has raised its credits.
+  /// Returns true when the record of a later image has replaced that of image `index`. A source that waits for credits
+  /// does that only when another process raised its credits. Any thread, before the release of the image.
   [[nodiscard]] bool overwritten(std::uint64_t index) const noexcept;
 
   Assembly assembly;
@@ -37,16 +37,16 @@ struct EventDtp : Told {
 
 class EventHandler {
  public:
-  /// `region`: the registered memory that holds the record rings.
+  /// Creates a handler. `region` is the registered memory with the record rings.
   EventHandler(std::span<const std::byte> region, ReceiverCounters& counters) : region_(region), counters_(&counters) {}
 
-  /// A write with immediate has completed on the queue pair of `port`: its data and all before it are in memory.
+  /// Handles a completed write with immediate on the queue pair of `port`: its data and all earlier data are in memory.
   void event(EventDtp& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept;
-  /// The lock word of a link that shares memory holds `immediate` now: the latest event. All images since the one
-  /// before are announced by it, in memory or never to come; next_event() takes them one by one.
+  /// Records that the lock word of a link with shared memory now holds `immediate`, the latest event. It announces all
+  /// images since the last one, in memory or lost; next_event() handles them one by one.
   void announce(EventDtp& port, std::uint32_t immediate) noexcept;
-  /// Handles the next announced image. Returns false when there is none. A source may leave images out: they have no
-  /// record of their own and count as lost events, or as overruns where the source does not wait for credits.
+  /// Handles the next announced image; returns false when there is none. Images that the source skipped have no record
+  /// of their own. They count as lost events, or as overruns where the source does not wait for credits.
   bool next_event(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
   void decide(EventDtp& port, std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept;
 

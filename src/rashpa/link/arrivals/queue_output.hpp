@@ -6,11 +6,11 @@
 
 namespace rashpa::link {
 
-/// Arrivals of one link thread into the queues of its DTPs. Never waits.
+/// Puts the arrivals of one link thread into the queues of its DTPs. Never waits.
 class QueueOutput final : public ArrivalOutput {
  public:
-  /// The output of thread `thread`, which serves DTPs thread, thread + threads, … `together`: the DTPs form groups of
-  /// this size.
+  /// Makes the output of thread `thread`, which serves DTPs thread, thread + threads, … `together`: the DTPs form
+  /// groups of this size.
   QueueOutput(ArrivalQueues& queues, Doorbell& bell, std::uint32_t thread = 0, std::uint32_t threads = 1,
               std::uint32_t together = 1) noexcept
       : queues_(&queues), bell_(&bell), thread_(thread), threads_(threads), together_(together) {}
@@ -23,7 +23,7 @@ class QueueOutput final : public ArrivalOutput {
     waiting_ = waiting_ || queue.waiting();
     return taken;
   }
-  /// Sends what has waited for room, and rings the bell if something was pushed since the last call.
+  /// Retries arrivals that waited for room, and rings the bell if an arrival was queued since the last call.
   void ring() noexcept {
     if (waiting_) flush();
     if (pushed_) bell_->ring();

@@ -10,12 +10,12 @@
 
 namespace rashpa::link {
 
-/// The memory that a receiver's link writes into. Lines may lie in an accelerator's memory; records always lie in the
-/// host's, because the link's thread reads them. Offsets of a placement count from the first byte of the block that
-/// they belong to; usually both are one block. The maker of the memory keeps it alive longer than the link.
+/// The memory that a receiver's link writes. Lines may lie in an accelerator's memory; records always lie in host
+/// memory, because the link's thread reads them. Offsets of a placement count from the begin of the block of lines or
+/// of records, which are usually one block. Its owner keeps it alive longer than the link.
 struct ReceiverMemory {
   ReceiverMemory() = default;
-  /// Lines and records in one block of host memory, which every link takes.
+  /// Describes lines and records in one block of host memory, which all links support.
   template <std::convertible_to<std::span<std::byte>> Region>
   ReceiverMemory(Region&& region) : records(std::forward<Region>(region)) {  // NOLINT: the plain form of this
     lines.data = records.data();
@@ -31,8 +31,8 @@ struct ReceiverMemory {
   std::span<std::byte> records;
 };
 
-/// The one block of host memory, for links that know no other: throws ConfigError that begins with `link` and says
-/// what to choose when the memory is not of that kind.
+/// Returns the one block of host memory, for links that support no other. Otherwise throws ConfigError that begins with
+/// `link` and names an alternative.
 std::span<std::byte> host_block(std::string_view link, const ReceiverMemory& memory);
 
 }  // namespace rashpa::link

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The outer shell that the receivers of all links with threads of their own share.
+/// The common part of receivers whose links have threads of their own.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -14,21 +14,21 @@
 
 namespace rashpa::link {
 
-/// One thread of a receiver. Both calls are rare: once a run, and once each release() or close().
+/// One thread of a receiver. Both functions are called rarely: once a run, and once for each release() or close().
 class LinkThread {
  public:
   virtual ~LinkThread() = default;
-  /// The thread's body: until `stop`, which it notices within some milliseconds, or sooner after wake().
+  /// Runs the thread until `stop` is set, which it notices within some milliseconds, or sooner after wake().
   virtual void run(const std::atomic<bool>& stop) noexcept = 0;
-  /// Any thread: something changed that the thread should look at, if it sleeps.
+  /// Wakes the thread to check for changes, if it sleeps. Any thread.
   virtual void wake() noexcept = 0;
 };
 
 /// Names the calling thread `<link>-rx<number>` and binds it to processor first_processor + number; −1: unbound.
 void place_receiver_thread(std::string_view link, std::uint32_t number, int first_processor) noexcept;
 
-/// DTP d is served by thread d mod threads. Added state belongs to the derived class, which calls stop() first of all
-/// in its destructor.
+/// The base of receivers with threads; thread d mod threads serves DTP d. A derived class with state of its own calls
+/// stop() first in its destructor.
 class ThreadedReceiver : public Receiver {
  public:
   void start() final;
@@ -38,20 +38,20 @@ class ThreadedReceiver : public Receiver {
   [[nodiscard]] Counts stats() const final;
 
  protected:
-  /// `link`: for messages. Throws ConfigError unless there are 1 … `dtps` threads and as many queues as DTPs.
-  /// `together`: number of DTPs in a row that one thread serves, because they come by one socket; DTP d is then served
-  /// by thread (d / together) mod threads.
+  /// Checks the sizes. `link` is the name for messages. Throws ConfigError unless there are 1 … `dtps` threads and one
+  /// queue for each DTP. `together` is the number of consecutive DTPs that share a socket and a thread: thread (d /
+  /// together) mod threads serves DTP d.
   ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues,
                    std::uint32_t together = 1);
 
-  /// Adds the DTPs in order, before start(). The thread alone writes its `counters`; everything given here outlives the
+  /// Adds the DTPs in order, before start(). Only the thread writes its `counters`; all objects given here outlive the
   /// threads.
   void add_dtp(Told& told) { told_.push_back(&told); }
   void add_thread(LinkThread& thread, const CounterList& counters) {
     threads_.push_back(&thread);
     counters_.push_back(&counters);
   }
-  /// The beginning of connect(): throws StateError after start(), ConfigError unless there is one sender per DTP.
+  /// Begins connect(): throws StateError after start(), ConfigError unless there is one sender for each DTP.
   void check_senders(std::size_t senders) const;
 
  private:

@@ -8,35 +8,36 @@
 
 namespace rashpa::link {
 
-/// The share of the arrivals that a link's thread has taken, when it last reported.
+/// The part of the arrived packets that a link's thread has taken, as of its last report.
 enum class Taken : std::uint8_t {
   some,     ///< more may have arrived
-  a_queue,  ///< as much as can lie there, since it said so before; more may have arrived since
-  all,      ///< everything
+  a_queue,  ///< a queue's worth since its last report; more may have arrived since
+  all,      ///< all arrived packets
 };
 
-/// The user's words to a link about one DTP (release() and close() of the contract): any thread writes, the link's
-/// thread reads. On a cache line of its own. Sequentially consistent, because links compare the words with a flag of
-/// theirs that says whether they sleep.
+/// The user's orders to a link about one DTP: release() and close() of the contract. Any thread writes them, the link's
+/// thread reads them. Sequentially consistent, because links compare the orders with their own sleep flag. On a cache
+/// line of its own.
 struct alignas(64) Told {
-  /// Any thread.
+  /// Raises the released index. Any thread.
   void release(std::uint64_t end) noexcept { raise(released, end); }
   void close(std::uint64_t end) noexcept { raise(closed, end); }
 
-  /// The link's thread: decides all images that the latest words settle. A late image is given up only when the thread
-  /// has taken all packets that arrived before the order: a thread that did not run for a while first looks.
+  /// Decides all images that the latest orders settle. A late image is given up only when the thread has taken all
+  /// packets that arrived before the order. So a thread that did not run for a while reads its packets first. The
+  /// link's thread calls it.
   void apply_to(Assembly& assembly, std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept {
     if (taken == Taken::some) return assembly.settle(released.load(std::memory_order_acquire), now, out);
     const std::uint64_t latest = closed.load(std::memory_order_acquire);
     close_at(assembly, taken == Taken::all ? latest : seen_, now, out);
     seen_ = latest;
   }
-  /// The same by the value of `closed` that was read before the thread looked for the last time.
+  /// Applies a value of `closed` that the thread read before it took packets for the last time.
   void close_at(Assembly& assembly, std::uint64_t end, std::int64_t now, ArrivalOutput& out) const noexcept {
     assembly.decide(end, released.load(std::memory_order_acquire), now, out);
   }
-  /// The link's thread: true when they say something that the images have not been told yet, or those that found no
-  /// room in `out` do so now. Nobody wakes the thread for the latter: it looks when it wakes anyway.
+  /// Returns true when orders are new to the images, or when arrivals without room in `out` have room now. Nobody wakes
+  /// the thread for the latter; it checks whenever it wakes. The link's thread calls it.
   [[nodiscard]] bool news_for(const Assembly& assembly, ArrivalOutput& out) const noexcept {
     const std::uint64_t decided = assembly.undecided();
     if (assembly.held_up()) {

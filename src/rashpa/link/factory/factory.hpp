@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Makes the two ends of DTPs, each side by its own options: `roce` and `verbs` speak the same packets; `pcie` speaks
-/// only with itself.
+/// Makes the two ends of DTPs, each side from its own options. `roce` and `verbs` exchange the same packets; `pcie`
+/// works only with itself.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,35 +32,38 @@ namespace verbs {
 struct SourceMemory;
 }  // namespace verbs
 
-/// The common options of both ends of all DTPs of a node.
+/// The options that both ends of all DTPs of a node share.
 struct EndOptions {
-  LinkOptions link{};      ///< of this end
-  Kind peer = Kind::roce;  ///< of the other end
-  std::string address{};   ///< of this end; verbs: one that an RNIC has, as a sender also a wildcard; pcie: unused;
-                           ///< fpga: the card's, of a simulated one this machine's
+  LinkOptions link{};      ///< options of this end
+  Kind peer = Kind::roce;  ///< kind of the other end
+  /// address of this end. verbs: one of an RNIC, for a sender also a wildcard; pcie: unused; fpga: the card's, or this
+  /// machine's for a simulated card
+  std::string address{};
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
 };
 
-/// One DTP as its sender must know it.
+/// The facts of one DTP that its sender needs.
 struct SenderDtp {
   Endpoint destination;
   std::uint32_t id = 0;
   std::uint64_t images = 0;
   std::uint64_t payload_bytes = 0;
-  std::uint64_t slots = 0;  ///< of the receiver; 0: nobody knows
+  std::uint64_t slots = 0;  ///< slots of the receiver; 0: unknown
 };
 
-/// Makes the senders of one emulator: those of one local address share the device, the registered frames and the socket
-/// for credits, those to one receiver its mapped memory, all of fpga their card. Set-up thread only.
+/// Makes the senders of one emulator. Senders of one local address share the device, the registered frames and the
+/// socket for credits. Senders to one pcie receiver share its mapped memory, and all of fpga share their card. Set-up
+/// thread only.
 class Senders {
  public:
-  /// `frames`: the blocks of all source memory; it outlives the senders. Throws ConfigError or ResourceError.
+  /// Prepares the senders. `frames` are the blocks of all source memory, which outlive the senders. Throws ConfigError
+  /// or ResourceError.
   Senders(const EndOptions& options, std::vector<std::span<const std::byte>> frames, std::optional<FaultConfig> faults);
   ~Senders();
 
   [[nodiscard]] std::unique_ptr<Sender> make(const SenderDtp& dtp);
-  /// Returns how the frames were registered, in words; empty when they need not be.
+  /// Returns how the frames were registered, as text; empty when no registration is needed.
   [[nodiscard]] std::string registration() const;
 
  private:
@@ -85,14 +88,14 @@ class Senders {
 
 struct ReceiverOptions {
   EndOptions end;
-  std::uint16_t port = 4791;  ///< roce: thread i listens on port + i; 0: any free ones
+  std::uint16_t port = 4791;  ///< for roce: thread i listens on port + i; 0: any free ports
   std::uint32_t threads = 1;
   int first_processor = -1;
-  int region_file = -1;  ///< pcie: memory::Buffer::shared_file() of the memory
+  int region_file = -1;  ///< for pcie: memory::Buffer::shared_file() of the memory
 };
 
-/// Makes the receiver of a link: the memory, the queues and the bell outlive it. Throws ConfigError, also when the link
-/// cannot write to memory of that kind, or ResourceError.
+/// Makes the receiver of a link. The memory, the queues and the bell outlive it. Throws ConfigError, also when the link
+/// cannot write to that kind of memory, or ResourceError.
 std::unique_ptr<Receiver> make_receiver(const ReceiverOptions& options, const ReceiverMemory& memory,
                                         const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A card into which software pushes descriptors, as all senders of a process share it: its ring of descriptors, and as
-/// many places in its memory, to which the bytes of each are copied when it is posted (decision 0051).
+/// A card into which software pushes descriptors, shared by all senders of a process. It has a ring of descriptors and
+/// a place in card memory for each, to which a post copies the bytes (decision 0051).
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,17 +19,18 @@ namespace rashpa::link::fpga {
 
 /// The progress of the card with one DTP.
 struct CardProgress {
-  std::uint64_t writes = 0;   ///< of those posted: how many have left
-  std::uint64_t events = 0;   ///< the same
-  std::uint32_t granted = 0;  ///< images, modulo 2^32
-  bool ended = false;         ///< the card sends nothing any more, by an error or by somebody's Abort
+  std::uint64_t writes = 0;   ///< number of posted writes that were sent
+  std::uint64_t events = 0;   ///< number of posted events that were sent
+  std::uint32_t granted = 0;  ///< images granted, modulo 2^32
+  bool ended = false;         ///< the card sends nothing any more, after an error or an Abort from elsewhere
 };
 
-/// Any thread; a call waits for those of other threads, which copy at most a ring of messages into card memory. Nothing
-/// but the constructor and add() throws. When the card stops by itself, the log gets the reason, once.
+/// The descriptor ring of a card. Any thread; a call waits for calls of other threads, which copy at most a ring of
+/// messages into card memory. Only the constructor and add() throw. When the card stops by itself, the log gets the
+/// reason, once.
 class DescriptorRing {
  public:
-  /// Takes the card for itself. Throws as Card does, StateError when another program has it, ResourceError when its
+  /// Opens and reserves the card. Throws as Card does, StateError when another program has it, ResourceError when its
   /// memory is too small.
   explicit DescriptorRing(const std::filesystem::path& directory);
   /// Ends the run.
@@ -37,24 +38,24 @@ class DescriptorRing {
   DescriptorRing(const DescriptorRing&) = delete;
   DescriptorRing& operator=(const DescriptorRing&) = delete;
 
-  /// One more DTP: returns its place. The card is armed again with all of them and begins. Throws ResourceError when no
-  /// place is free, StateError when one of the others has posted something already, or when the card refuses.
+  /// Adds a DTP and returns its place. The card is armed again with all DTPs and started. Throws ResourceError when no
+  /// place is free, StateError when another DTP has already posted something or the card refuses.
   std::uint32_t add(std::uint32_t id, const card::registers::DtpTable& table);
-  /// Removes a place, from which nothing more comes.
+  /// Removes a place that posts nothing more.
   void remove(std::uint32_t place) noexcept;
 
-  /// Copies writes into card memory and posts them; returns how many found room. None when the run has ended. `faults`
-  /// are those of the first one's packets.
+  /// Copies writes into card memory and posts them; returns how many found room. Returns 0 after the run has ended.
+  /// `faults` are those of the first write's packets.
   std::size_t post(std::uint32_t place, std::span<const BufferDescriptor> writes,
                    std::span<const CardFault> faults = {}) noexcept;
   bool post(std::uint32_t place, const Event& event, std::span<const CardFault> faults = {}) noexcept;
   [[nodiscard]] CardProgress progress(std::uint32_t place) noexcept;
 
-  /// The largest number of bytes of one message.
+  /// Returns the largest bytes of one message.
   [[nodiscard]] std::uint32_t room() const noexcept { return room_; }
-  /// Returns true when it is a simulated one.
+  /// Returns true when the card is simulated.
   [[nodiscard]] bool simulated() const noexcept;
-  /// Returns true when it makes faults on order; at most kMostFaults a message.
+  /// Returns true when the card injects faults on request, at most kMostFaults for each message.
   [[nodiscard]] bool makes_faults() const noexcept;
   static constexpr std::uint32_t kMostFaults = card::registers::faults::kCount;
 
@@ -69,7 +70,7 @@ class DescriptorRing {
     std::uint32_t immediate = 0;
     bool event = false;
   };
-  /// The purpose of an entry of the ring.
+  /// The write or event in an entry of the ring.
   struct Entry {
     std::uint32_t place = 0;
     bool event = false;
@@ -82,8 +83,8 @@ class DescriptorRing {
     bool used = false;
     std::uint32_t id = 0;
     card::registers::DtpTable table{};
-    std::uint64_t image = 0;  ///< events posted
-    std::uint64_t write = 0;  ///< posted since the last event
+    std::uint64_t image = 0;  ///< number of events posted
+    std::uint64_t write = 0;  ///< number of writes posted since the last event
     std::uint64_t writes_done = 0;
     std::uint64_t events_done = 0;
   };

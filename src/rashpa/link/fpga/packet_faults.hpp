@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Packet faults of a DTP that a card sends: drawn as a sender in software draws them, and written to the card before
-/// the packets are.
+/// Packet faults of a DTP that a card sends. They are drawn as a software sender draws them, and written to the card
+/// before the packets.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,15 +15,15 @@
 
 namespace rashpa::link::fpga {
 
-/// One packet that the card drops, or damages.
+/// One packet that the card drops or corrupts.
 struct CardFault {
   std::uint32_t psn = 0;
   card::registers::FaultKind kind = card::registers::FaultKind::nothing;
-  std::uint32_t bit = 0;  ///< of the frame: 8 · byte + bit
+  std::uint32_t bit = 0;  ///< bit of the frame: 8 · byte + bit
 };
 
-/// A bit of the payload of a frame. `checked`: such that every check of the ICRC finds it flipped, also one that does
-/// not know the identification of IPv4.
+/// Returns a bit of a frame's payload to flip. `checked`: any check of the ICRC finds the flip, even one without the
+/// identification of IPv4.
 std::uint32_t draw_flip(roce::FaultDice& dice, std::uint8_t opcode, std::uint32_t bytes, bool ipv6,
                         bool checked = true);
 
@@ -34,17 +34,17 @@ struct PacketShape {
   std::uint32_t first_psn = 0;
 };
 
-/// Draws for one message after the other, and keeps the log of the fates that the receiver must find, where it checks
-/// the ICRC. The DTP's thread; counts() and fates(): any.
+/// Draws faults message by message, and logs the completeness that a receiver with ICRC checks must find. The DTP's
+/// thread calls it; any thread may call counts() and fates().
 class PacketFaults {
  public:
-  /// Throws ConfigError for faults that a card cannot make.
+  /// Prepares the faults. Throws ConfigError for faults that a card cannot inject.
   PacketFaults(const FaultConfig& config, std::uint32_t dtp, std::uint64_t images, std::uint64_t payload_bytes,
                const PacketShape& shape);
 
-  /// The faults of the packets of the next message, a write of `bytes` bytes; the same until posted() is called.
+  /// Returns the faults of the next message's packets, a write of `bytes` bytes; the same until posted() is called.
   [[nodiscard]] std::span<const CardFault> of_write(std::uint32_t bytes);
-  /// The next message is the event of image `index`.
+  /// Returns the faults of the next message, the event of image `index`.
   [[nodiscard]] std::span<const CardFault> of_event(std::uint64_t index);
   void posted() noexcept { drawn_ = false; }
 
@@ -52,7 +52,7 @@ class PacketFaults {
   [[nodiscard]] const Fates* fates() const noexcept { return &log_; }
 
  private:
-  /// Returns true when the packet arrives as it was.
+  /// Draws the fate of a packet; returns true when it arrives unchanged.
   bool draw(std::uint8_t opcode, std::uint32_t bytes);
 
   roce::FaultDice dice_;

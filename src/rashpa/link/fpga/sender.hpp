@@ -18,27 +18,26 @@ namespace rashpa::link::fpga {
 class DescriptorRing;
 
 struct SenderConfig {
-  std::shared_ptr<DescriptorRing> card;  ///< shared by all DTPs that it sends
-  Endpoint destination;                  ///< from the receiver's endpoints()
+  std::shared_ptr<DescriptorRing> card;  ///< shared by all DTPs of the card
+  Endpoint destination;                  ///< endpoint of the receiver, from endpoints()
   Options options{};
-  std::string address;            ///< of the card, IPv4 or IPv6; of a simulated one: this machine's
-  std::uint16_t credit_port = 0;  ///< to which the destination writes credits; 0: where packets come from
+  std::string address;            ///< IPv4 or IPv6 address of the card; for a simulated card: this machine's
+  std::uint16_t credit_port = 0;  ///< port for credits from the destination; 0: the source port of packets
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
-  std::uint32_t dtp = 0;                ///< DTP id
-  std::uint64_t slots = 0;              ///< of the receiver; 0: credits are not bounded
-  std::uint64_t images = 0;             ///< of the run; the fate log has one entry each
-  std::uint64_t payload_bytes = 0;      ///< of one image; sizes the fault model
-  std::optional<FaultConfig> faults{};  ///< drop and corrupt, by a card that makes faults on order
+  std::uint32_t dtp = 0;                ///< id of the DTP
+  std::uint64_t slots = 0;              ///< slots of the receiver; 0: credits are not bounded
+  std::uint64_t images = 0;             ///< images of the run; the fate log has an entry for each
+  std::uint64_t payload_bytes = 0;      ///< payload bytes of an image, for the fault model
+  std::optional<FaultConfig> faults{};  ///< drop and corrupt, for a card that injects faults on request
 };
 
-/// Source side of one DTP: descriptors that a card carries out, one after the other. All DTPs of a card are made before
-/// the first of them posts. Throws ConfigError, ResourceError or StateError in the constructor and nowhere else.
-///
-/// A card that stops, by an error or by somebody else's Abort, says why in the log. Nothing is sent any more then:
-/// writes are taken and reported done at once, every image is granted, so that the source comes to its end. send_errors
-/// counts the images that did not leave, and connection_errors the end itself. A write that no card takes (of 0 bytes,
-/// or of more than largest_message()) is lost as if on the wire, counted, and named in the log.
+/// Sends one DTP by descriptors that a card carries out in order. All DTPs of a card are made before the first of them
+/// posts. Only the constructor throws: ConfigError, ResourceError or StateError.
+/// When a card stops, by an error or an Abort from elsewhere, the log gets the reason and nothing is sent any more.
+/// Writes are then accepted and reported done at once, and all images are granted, so that the source reaches its end.
+/// send_errors counts the unsent images, connection_errors the stop itself. A write that no card accepts (0 bytes, or
+/// more than largest_message()) counts as lost on the wire, and the log names it.
 class FpgaSender final : public Sender, public Answering, public Injecting {
  public:
   explicit FpgaSender(const SenderConfig& config);

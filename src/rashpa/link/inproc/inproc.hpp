@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The link contract within one process: a thread copies from source memory to the RASHPA buffer. Nothing is lost on
-/// the way; it exists for tests, for small set-ups, and as the plainest form of the contract.
+/// The link contract within one process: a thread copies from source memory to the RASHPA buffer without losses. It
+/// serves tests and small set-ups, and is the simplest form of the contract.
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,20 +12,20 @@
 
 namespace rashpa::link {
 
-/// Destination side, one thread.
+/// The destination side, with one thread.
 class InprocReceiver final : public Receiver {
  public:
-  /// The memory (host, one block), the queues and the bell must outlive the link. Throws ConfigError when a placement
-  /// does not fit the memory.
+  /// Checks the placements. The memory (host, one block), the queues and the bell must outlive the link. Throws
+  /// ConfigError when a placement does not fit the memory.
   InprocReceiver(const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                  Doorbell& bell, Flow flow = Flow::credits);
   ~InprocReceiver() override;
 
-  /// The source side of DTP `dtp` (index into the list); once each. Must not outlive the link.
+  /// Makes the sender of DTP `dtp` (index into the list), once for each. The link must outlive it.
   [[nodiscard]] std::unique_ptr<Sender> make_sender(std::uint32_t dtp);
 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
-  /// Does nothing: a sender knows its receiver.
+  /// Does nothing, since senders know their receiver.
   void connect(std::span<const Endpoint> senders) override;
   void start() override;
   void release(std::uint32_t dtp, std::uint64_t end) noexcept override;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An engine for a device that copies beside the processor, in the order of the requests: lines are gathered into
-/// rectangles, each of which is one copy; numbers that come back count finished copies. The device's part is a
-/// CopyDevice (cuda/copies.hpp is a GPU); all logic without a device is here, and tested without one.
+/// An engine for a device that copies beside the processor, in the order of requests. It gathers lines into rectangles,
+/// one copy each, and numbers that the device returns count finished copies. The device's part is a CopyDevice
+/// (cuda/copies.hpp is a GPU); all other logic is here, and is tested without a device.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace rashpa::link::pcie {
 
-/// Runs of equal length at equal distances, which one two-dimensional copy moves. Empty at first.
+/// Runs of equal length at equal distances, which one two-dimensional copy moves. It starts empty.
 struct Rectangle {
-  /// No distance that a copy of CUDA takes is longer.
+  /// The longest stride that CUDA copies accept.
   static constexpr std::uint64_t kLongestStride = (1ULL << 31) - 1;
 
   const std::byte* source = nullptr;
@@ -25,50 +25,52 @@ struct Rectangle {
   std::uint32_t width = 0;        ///< bytes of a run
   std::uint32_t rows = 0;
   std::uint64_t source_stride = 0;
-  std::uint64_t destination_stride = 0;  ///< both at least the width, once there are two rows
+  std::uint64_t destination_stride = 0;  ///< both strides are at least the width, once there are two rows
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return std::uint64_t{width} * rows; }
-  /// Returns true when it is one run without gaps, on both sides.
+  /// Returns true when it is one run without gaps on both sides.
   [[nodiscard]] bool contiguous() const noexcept {
     return rows == 1 || (source_stride == width && destination_stride == width);
   }
-  /// Makes `write` its next run; false, and nothing changes, when it does not lie there.
+  /// Adds `write` as the next run. Returns false, and changes nothing, when it does not continue the rectangle.
   bool take(const BufferDescriptor& write) noexcept;
-  /// The same of many, once there are two rows and while it has no more than `most_bytes`; how many. Short lines come
-  /// by the thousand, and nothing else is done for each of them.
+  /// Adds writes once there are two rows, up to `most_bytes` in total; returns how many. Short lines come by the
+  /// thousand, and each costs only this.
   std::size_t take_next(std::span<const BufferDescriptor> writes, std::uint64_t most_bytes) noexcept;
 };
 
-/// Tells if an order to the device may wait for the next one.
+/// The state of an order to the device: it may wait for the next one, or not.
 enum class Company : std::uint8_t { may_come, none };
 
-/// Carries out requests in their order, beside its caller; images may wait for the next ones while something is on its
-/// way. Calls from the DTP's thread; none waits, none allocates.
+/// A device that carries out requests in order, beside its caller. Images may wait for the next ones while a request is
+/// in flight. The DTP's thread calls it; no call waits or allocates.
 class CopyDevice {
  public:
-  /// Returns when no request is in flight any more.
+  /// Waits until no request is in flight.
   virtual ~CopyDevice() = default;
-  /// Returns false when it has failed for good.
+  /// Enqueues a copy. Returns false when the device has failed for good.
   virtual bool copy(const Rectangle& rectangle) noexcept = 0;
-  /// Writes, behind everything before: the event's record to its place, then its immediate into `lock`, then `number`
-  /// as the value of reached(). Without an event it writes `number` alone. It reads the event before it returns. False:
-  /// it has failed for good.
+  /// Enqueues the end of an image behind all earlier requests: the event's record, then its immediate into `lock`, then
+  /// `number` as the value of reached(). Without an event it writes only `number`. It reads the event before it
+  /// returns. Returns false when the device has failed for good.
   virtual bool mark(std::uint64_t number, const Event* event, std::atomic<std::uint32_t>* lock) noexcept = 0;
-  /// Begins what waits, if nothing is on its way or no company will come. False: it has failed for good.
+  /// Starts waiting requests if nothing is in flight, or if `company` is none. Returns false when the device has failed
+  /// for good.
   virtual bool go_on(Company /*company*/) noexcept { return true; }
-  /// The latest number: all requests before it are done, and their effect is visible. Cheap.
+  /// Returns the latest number: all requests before it are done, and their effects are visible. Cheap.
   [[nodiscard]] virtual std::uint64_t reached() const noexcept = 0;
-  /// Returns false when it has failed, and no number will come any more. Less cheap.
+  /// Returns false when the device has failed and will return no more numbers. Less cheap than reached().
   virtual bool sound() noexcept = 0;
 };
 
-/// Copies begin when a rectangle is full, its image ends, or a waiting thread asks. Copies in flight are bounded. When
-/// its device fails, those in flight and all later ones are lost.
+/// An engine with a CopyDevice. Copies begin when a rectangle is full, its image ends, or a waiting thread asks. Copies
+/// in flight are bounded. When the device fails, copies in flight and all later ones are lost.
 class CopyEngine final : public Engine {
  public:
-  static constexpr std::uint64_t kLargestCopy = 4U << 20;  ///< bytes that one copy gathers
-  static constexpr std::size_t kMostCopies = 256;          ///< and numbers, on their way at a time
-  static constexpr std::size_t kCopiesPerNumber = 32;      ///< so that long images are done piece by piece
+  static constexpr std::uint64_t kLargestCopy = 4U << 20;  ///< most bytes that one copy gathers
+  static constexpr std::size_t kMostCopies = 256;          ///< most copies, and numbers, in flight
+  /// a number after this many copies, so that long images complete piece by piece
+  static constexpr std::size_t kCopiesPerNumber = 32;
 
   explicit CopyEngine(std::unique_ptr<CopyDevice> device) noexcept : device_(std::move(device)) {}
 
@@ -82,7 +84,7 @@ class CopyEngine final : public Engine {
   [[nodiscard]] bool failed() const noexcept override { return failed_; }
 
  private:
-  /// The work that a returned number reports as done.
+  /// The work that a returned number completes.
   struct Batch {
     std::size_t copies = 0;  // the number itself among them
     std::size_t writes = 0;

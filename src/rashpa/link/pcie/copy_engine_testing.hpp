@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// A device that works when the test lets it, for tests of an engine with a device beside it.
+/// A device that works when the test allows it, for tests of an engine with a device.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ struct Mark {
   std::atomic<std::uint32_t>* lock = nullptr;
 };
 
-/// The open orders of a device, and its fault. Shared with the test.
+/// The open orders of a device, and its fault; shared with the test.
 struct Desk {
   std::span<std::byte> memory;
   std::span<std::byte> records;  // where they go, unless into `memory`
@@ -43,7 +43,7 @@ struct Desk {
   std::size_t may_wait = 0;  // looks in which it was told that more may come
   std::size_t shall_begin = 0;
 
-  /// Does the next `count` things; how many were left to do.
+  /// Carries out the next `count` orders; returns how many were left.
   std::size_t work(std::size_t count = ~std::size_t{0}) {
     while (count-- != 0) {
       std::variant<Rectangle, Mark> next;

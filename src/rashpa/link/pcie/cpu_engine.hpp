@@ -8,8 +8,8 @@
 
 namespace rashpa::link::pcie {
 
-/// The calling thread copies, with streaming stores, and makes the CRC32C in the same pass. Everything is done when a
-/// call returns.
+/// Copies by the calling thread with streaming stores, and computes the CRC32C in the same pass. All work is done when
+/// a call returns.
 class CpuEngine final : public Engine {
  public:
   explicit CpuEngine(std::span<std::byte> memory) noexcept : memory_(memory) {}

@@ -14,31 +14,31 @@ namespace rashpa::link::pcie {
 
 struct ReceiverConfig {
   int region_file = -1;       ///< memory::Buffer::shared_file() of the RASHPA buffer
-  std::uint32_t threads = 1;  ///< DTP d is served by thread d mod threads
+  std::uint32_t threads = 1;  ///< thread d mod threads serves DTP d
   Options options{};
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
-  int first_processor = -1;  ///< thread i is bound to processor first_processor + i; −1: unbound
+  int first_processor = -1;  ///< thread i runs on processor first_processor + i; −1: any processor
 };
 
-/// Destination side: sources write straight into the shared RASHPA buffer and then to the lock word of their DTP, which
-/// a thread of this link polls. The link sees events alone: only the record's CRC32C proves the lines
+/// The destination side. Sources write into the shared RASHPA buffer and then to the lock word of their DTP, which a
+/// thread of this link polls. The link sees only events, so only the record's CRC32C proves the lines
 /// (`options.verify`).
-///
-/// Memory cannot refuse a write. With flow = paced a source that is too fast overwrites images that are still being
-/// processed: the later image is an overrun when its event comes, the earlier one is found by overwritten() from the
-/// moment at which the source begins with the later one.
+/// Memory cannot refuse a write: with flow = paced, a source that is too fast overwrites images that are still being
+/// processed. The later image is an overrun when its event comes. overwritten() reports the earlier one as soon as the
+/// source begins the later one.
 class PcieReceiver final : public ThreadedReceiver, public Watching {
  public:
-  /// `memory` is one block of host memory, the beginning of `config.region_file`; or its records are, and its lines lie
-  /// in a GPU's, where nothing can be verified. Placements must lie inside it. One queue per DTP. The memory, the
-  /// queues and the bell must outlive the link. Throws ConfigError or ResourceError.
+  /// Makes the receiver. `memory` is one block of host memory at the beginning of `config.region_file`. Its lines may
+  /// instead lie in a GPU's memory, where nothing can be verified. Placements must lie inside the memory. There is one
+  /// queue for each DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError or
+  /// ResourceError.
   PcieReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
                ArrivalQueues& queues, Doorbell& bell);
   ~PcieReceiver() override;
 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
-  /// Sends nothing to the sources: it only checks that each has opened this receiver's memory.
+  /// Checks that each source has opened this receiver's memory; sends nothing to them.
   void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool sources_write() const noexcept override { return true; }
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;

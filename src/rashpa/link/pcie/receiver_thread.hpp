@@ -13,19 +13,19 @@
 
 namespace rashpa::link::pcie {
 
-/// One DTP as its receiving thread has it.
+/// One DTP with the state of its receiving thread.
 struct PolledDtp {
   EventDtp* port = nullptr;
   SharedDtp* shared = nullptr;
-  std::uint32_t seen = 0;     ///< the lock word's last value
-  std::uint64_t granted = 0;  ///< written last
-  std::uint64_t closed = 0;   ///< the same
+  std::uint32_t seen = 0;     ///< last value of the lock word
+  std::uint64_t granted = 0;  ///< last value written to SharedDtp::granted
+  std::uint64_t closed = 0;   ///< last value written to SharedDtp::closed
 };
 
-/// One thread of a PcieReceiver: polls the lock words of its DTPs, writes their credits.
+/// One thread of a PcieReceiver: polls the lock words of its DTPs and writes their credits.
 class ReceiverThread final : public LinkThread {
  public:
-  /// Puts the lock words and credits of `dtps` to their first values.
+  /// Initialises the lock words and credits of `dtps`.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::span<const std::byte> region,
                  std::vector<PolledDtp> dtps, Thread& shared, ArrivalQueues& queues, Doorbell& bell,
                  ReceiverCounters& counters);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bodies of SenderWith, for files with an engine of their own.
+/// The function bodies of SenderWith, for files with an engine of their own.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -17,35 +17,35 @@
 namespace rashpa::link::pcie {
 
 struct SenderConfig {
-  std::shared_ptr<const RemoteMemory> memory;  ///< the control block that `destination` names, opened
-  Endpoint destination;                        ///< from the receiver's endpoints()
+  std::shared_ptr<const RemoteMemory> memory;  ///< the opened control block of `destination`
+  Endpoint destination;                        ///< endpoint of the receiver, from endpoints()
   Flow flow = Flow::credits;
-  Poll poll = Poll::event;  ///< while waiting for credits
-  std::uint64_t slots = 0;  ///< of the receiver; 0: credits are not bounded
+  Poll poll = Poll::event;  ///< way of waiting for credits
+  std::uint64_t slots = 0;  ///< slots of the receiver; 0: credits are not bounded
 };
 
-/// The same. Throws ConfigError when the destination is not of its memory.
+/// Returns the same config. Throws ConfigError when the destination does not belong to its memory.
 const SenderConfig& checked(const SenderConfig& config);
-/// The region into which the processor writes. Throws ConfigError as checked(), and where lines lie in an accelerator's
-/// memory.
+/// Returns the region into which the processor writes. Throws ConfigError as checked(), and where lines lie in an
+/// accelerator's memory.
 std::span<std::byte> host_region(const SenderConfig& config);
 
-/// Source side of one DTP: an engine (engine.hpp), whose type is chosen at set-up and costs no call of its own, writes
-/// lines straight into the receiver's buffer, then the record, then the lock word. A call gives the engine a few MiB at
-/// most, so that its caller sees a request to stop.
-///
-/// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
-/// Of an image that the receiver does not wait for any more nothing further is written, and no event.
+/// The source side of one DTP. Its engine (engine.hpp) writes lines into the receiver's buffer, then the record, then
+/// the lock word. The engine's type is a template argument, which saves virtual calls. A call gives the engine a few
+/// MiB at most, so that its caller can stop soon.
+/// A write out of the buffer's bounds is counted in `send_errors` and skipped, and the event of its image is withheld.
+/// For an image that the receiver no longer awaits, nothing more is written, and no event.
 template <typename EngineType>
 class SenderWith final : public Sender, public ImageAware, public Answering, public Checksumming {
  public:
-  /// Throws ConfigError when the destination is not of `memory`, or the processor cannot write there.
+  /// Creates a sender with an engine that writes by the processor. Throws ConfigError when the destination does not
+  /// belong to `memory`, or the processor cannot write there.
   template <std::constructible_from<std::span<std::byte>> Made = EngineType>
   explicit SenderWith(const SenderConfig& config) : SenderWith(config, Made(host_region(config))) {}
-  /// The same with an engine that writes into `memory`, wherever its lines lie.
+  /// Creates a sender with an engine that writes into `memory`, wherever its lines lie.
   SenderWith(const SenderConfig& config, EngineType engine);
 
-  /// Describes to which receiver and DTP it belongs; nothing is written back to it.
+  /// Returns the endpoint of its receiver and DTP; the receiver writes nothing back to it.
   [[nodiscard]] Endpoint endpoint() const override { return config_.destination; }
 
   void begin(std::uint64_t index) override;

@@ -15,15 +15,15 @@
 
 namespace rashpa::link::roce {
 
-/// RC: collects what the responders of one link thread have to answer and sends it, once a batch, with one system call.
-/// Takes all memory in the constructor.
+/// Collects the answers of the responders of one link thread, for RC, and sends them once a batch by one system call.
+/// The constructor takes all memory.
 class AnswerPackets {
  public:
   explicit AnswerPackets(std::size_t ports);
-  /// Lets answers of port `index` go from `local` to queue pair `qpn` at `source`. Call it before use.
+  /// Sets the path for answers of port `index`: from `local` to queue pair `qpn` at `source`. Call it before use.
   void connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                Framing framing);
-  /// An answer that cannot be sent now is as if lost: the source repeats itself.
+  /// Sends the answers. One that cannot be sent now counts as lost; the source will retry.
   void send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& socket, PacketCounters& counters) noexcept;
 
  private:

@@ -7,16 +7,16 @@
 
 namespace rashpa::link::roce {
 
-/// Describes where a sender gives its packets: straight into the batch. FaultInjector is the other outlet, which stands
-/// between. Used by the DTP's thread.
+/// An outlet that puts a sender's packets straight into the batch. FaultInjector is the other outlet. The DTP's thread
+/// uses it.
 class PlainOutlet {
  public:
-  static constexpr bool kNamesImages = false;  ///< event() needs to know which image it is about
+  static constexpr bool kNamesImages = false;  ///< event() does not need the index of the image
   explicit PlainOutlet(PacketBatch& batch) noexcept : batch_(&batch) {}
 
   /// Returns true when it can take one more packet.
   [[nodiscard]] bool ready() const noexcept { return batch_->room() > 0; }
-  /// Returns the CRC32C of its payload behind bytes of CRC32C `crc`.
+  /// Sends a line packet. Returns the CRC32C of its payload, appended to bytes with the CRC32C `crc`.
   std::uint32_t line(const Outgoing& packet, std::uint32_t crc) noexcept { return batch_->append(packet, crc); }
   void event(const Outgoing& packet, std::uint64_t /*image*/) noexcept { batch_->append(packet); }
   void event_acknowledged(std::uint64_t /*image*/) noexcept {}

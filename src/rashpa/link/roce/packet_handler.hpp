@@ -22,12 +22,12 @@
 
 namespace rashpa::link::roce {
 
-/// One DTP on the receiving side. Owned by one link thread, except its orders.
+/// One DTP on the receiving side. One link thread owns it, except for its orders (Told).
 struct PacketDtp : Told {
   PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
             std::span<std::byte> region, NotFree not_free, PacketCounters& counters);
 
-  /// RC: null with other transports.
+  /// Returns the RC responder; null with other transports.
   [[nodiscard]] RcResponder* rc() noexcept { return std::get_if<RcResponder>(&responder); }
   [[nodiscard]] UdResponder* ud() noexcept { return std::get_if<UdResponder>(&responder); }
 
@@ -45,29 +45,30 @@ struct PacketDtp : Told {
   bool congested = false;  // a packet was marked; the thread that answers resets it
 };
 
-/// One datagram as it came: one packet, or several of `segment` bytes each (the last may be shorter).
+/// One datagram as received: one packet, or several of `segment` bytes each (the last may be shorter).
 struct Datagram {
   std::span<std::byte> bytes;
   std::size_t segment = 0;
   const wire::Address* source = nullptr;
   const wire::Address* destination = nullptr;
   std::int64_t now = 0;
-  std::optional<std::uint16_t> identification{};  ///< IPv4, where it was seen: of the first packet, then one more each
-  bool congestion = false;                        ///< marked by a router, all its packets
+  /// of the first packet, on IPv4 where it is visible; each further packet has one more
+  std::optional<std::uint16_t> identification{};
+  bool congestion = false;  ///< true: a router has marked all its packets
 };
 
 class PacketHandler {
  public:
-  /// `ports[i]` serves queue pair `base_qpn` + i; null: not of this thread.
+  /// Creates the handler. ports[i] serves queue pair `base_qpn` + i; null: another thread serves it.
   PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<PacketDtp*> ports,
                 PacketCounters& counters);
 
   void handle(const Datagram& datagram, ArrivalOutput& out) noexcept { (this->*handle_)(datagram, out); }
-  /// Returns true when a packet of some DTP was marked since the last call: its port says `congested`.
+  /// Returns true when a packet was marked since the last call; the port of its DTP has `congested` set.
   [[nodiscard]] bool take_congestion() noexcept { return std::exchange(congested_, false); }
-  /// Decides on every DTP; to be called regularly, also when no packets come.
+  /// Decides images of all DTPs. Call it regularly, also when no packets come.
   void decide_all(std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept;
-  /// DTPs that had packets since the last call of decide_all or this one; they are decided on.
+  /// Decides images of DTPs that had packets since the last call of decide_all() or this function.
   void decide_touched(std::int64_t now, ArrivalOutput& out) noexcept;
 
  private:
@@ -84,7 +85,7 @@ class PacketHandler {
   void count_marks(PacketDtp& port, std::byte marks, const Datagram& datagram) noexcept;
   template <typename Responder>
   void handle_by(const Datagram& datagram, ArrivalOutput& out) noexcept;
-  /// Gives a packet to the transport's responder; true when it is to be delivered.
+  /// Passes a packet to the transport's responder; returns true when its payload is to be written.
   bool respond(UcResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
                AcceptedWrite& write) noexcept;
   bool respond(RcResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,

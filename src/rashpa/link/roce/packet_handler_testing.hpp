@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The receiving side without sockets, for tests. Packets are made by the codec, which shares no code with the data
-/// path.
+/// The receiving side without sockets, for tests. The codec makes the packets; it shares no code with the data path.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -19,24 +19,24 @@
 
 namespace rashpa::link::roce {
 
-/// One thread of a RoceReceiver: its socket, its DTPs.
+/// One thread of a RoceReceiver, with its socket and its DTPs.
 class ReceiverThread final : public LinkThread {
  public:
-  /// `ports[i]` serves queue pair base_qpn + i; null when another thread has it. Throws ResourceError when the port is
-  /// in use.
+  /// Opens the socket. ports[i] serves queue pair base_qpn + i; null: another thread serves it. Throws ResourceError
+  /// when the port is in use.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
                  std::vector<PacketDtp*> ports, ArrivalQueues& queues, Doorbell& bell, PacketCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
-  /// Returns where its packets come in.
+  /// Returns the address of its socket.
   [[nodiscard]] const wire::Address& local() const noexcept { return socket_.local(); }
-  /// Payload that each DTP may have in flight so that all of them fit the socket's buffer, as far as the kernel granted
-  /// it.
+  /// Returns the payload bytes that each DTP may have in flight so that all fit into the socket's buffer, as granted by
+  /// the kernel.
   [[nodiscard]] std::uint64_t window_bytes() const noexcept;
-  /// Returns which PSN the first packet of credits for DTP `index` carries.
+  /// Returns the PSN of the first credit packet for DTP `index`.
   [[nodiscard]] std::uint32_t credit_psn(std::uint32_t index) const noexcept { return credits_[index].psn; }
-  /// Lets credits of DTP `index` go to `source`. Call it before run().
+  /// Sets `source` as the destination of credits of DTP `index`. Call it before run().
   void connect(std::uint32_t index, const Endpoint& source);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The sender of one transport: cuts writes into packets, hands them to its outlet, listens to answers.
-/// `Requester` is UcRequester, RcRequester or UdRequester; `Outlet` PlainOutlet or FaultInjector.
+/// The sender of one transport: cuts writes into packets, passes them to its outlet, and reads answers. `Requester` is
+/// UcRequester, RcRequester or UdRequester; `Outlet` is PlainOutlet or FaultInjector.
 #include <poll.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace rashpa::link::roce {
 
-/// The start of a sender before its transport matters: its place and its limits. Checked; throws as make_sender() does.
+/// The checked place and limits of a sender, before its transport matters. Throws as make_sender() does.
 struct SenderStart {
   explicit SenderStart(const SenderConfig& wanted);
 
@@ -33,7 +33,7 @@ struct SenderStart {
 template <typename Requester, typename Outlet>
 class TransportSender final : public RoceSender {
  public:
-  /// `make_requester(start)` and `make_outlet(start, batch)` make its parts.
+  /// Creates the sender from the parts of `make_requester(start)` and `make_outlet(start, batch)`.
   template <typename MakeRequester, typename MakeOutlet>
   TransportSender(const SenderConfig& config, const MakeRequester& make_requester, const MakeOutlet& make_outlet)
       : start_(config),

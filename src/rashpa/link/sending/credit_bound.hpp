@@ -8,21 +8,19 @@
 
 namespace rashpa::link {
 
-/// Bounds words of credits. Somebody else has written them into memory, or packets, and they may have any value. A word
-/// never counts for more images than the receiver can have room for, which are those announced and as many as it has
-/// slots, and takes back nothing that was granted. Used by the DTP's thread.
+/// Bounds credit words, which another process writes and which may have any value. A word counts for at most the images
+/// announced plus the receiver's slots, and never takes back a grant. The DTP's thread uses it.
 class CreditBound {
  public:
-  /// `slots` of the receiver; 0: nobody knows, and nothing is bounded. `refused` counts words that cannot be. A
-  /// receiver that has given up images before they were announced says more than can be known here, and is counted,
-  /// too; so is, where words come in packets, one that was late.
+  /// Creates the bound. `slots` are the receiver's; 0: unknown, and nothing is bounded. `refused` counts impossible
+  /// words. It also counts words of a receiver that gave up images before they were announced, and late credit packets.
   CreditBound(std::uint64_t slots, Counter& refused) noexcept : slots_(slots), refused_(&refused) {}
 
-  /// An event was sent: its image and all before are announced.
+  /// Records that the event with `immediate` was sent, which announces its image and all earlier ones.
   void announce(std::uint32_t immediate) noexcept { announced_ += (immediate - (announced_ - 1)) & kIndexMask; }
-  /// Images up to the latest event.
+  /// Returns the number of images up to the latest event.
   [[nodiscard]] std::uint64_t announced() const noexcept { return announced_; }
-  /// Images granted, where the other side's word is this now.
+  /// Returns the images granted when the other side's word is `word`.
   std::uint64_t granted(std::uint64_t word) noexcept {
     const std::uint64_t most = slots_ == 0 ? kUnlimited : announced_ + slots_;
     if (word != word_) {

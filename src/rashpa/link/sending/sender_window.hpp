@@ -5,20 +5,20 @@
 
 namespace rashpa::link {
 
-/// Payload in flight of one sender whose packets are not acknowledged one by one. The byte word of the credits opens
-/// it, and the receiver's repetitions reveal lost bytes (decision 0004). Where a link cannot see them, one message goes
-/// after each long silence: it finds out whether the receiver runs. One that stands still has a full socket, and is
-/// sent nothing more than that (decision 0124). Used by the DTP's thread.
+/// The payload in flight of one sender without acknowledgements. The byte word of the credits opens the window, and the
+/// receiver's repeated credits reveal lost bytes (decision 0004). A link that cannot see repeated credits sends one
+/// message after each long silence, to find out whether the receiver runs. A stopped receiver has a full socket and
+/// gets no more than that (decision 0124). The DTP's thread uses it.
 class SenderWindow {
  public:
-  /// Silence after which a message asks for news.
+  /// The silence after which a message is sent as a probe.
   static constexpr std::uint32_t kSilenceUs = 500'000;
 
-  /// `bytes` 0: always open. `silence_us` 0: repetitions can be seen, and nothing else is waited for.
+  /// Creates the window. `bytes` 0: always open. `silence_us` 0: repeated credits are visible, and no probes are sent.
   SenderWindow(std::uint64_t bytes, std::uint32_t silence_us, std::int64_t now) noexcept
       : bytes_(bytes), silence_ns_(std::int64_t{silence_us} * 1000), last_news_ns_(now) {}
 
-  /// `known`: payload bytes that the receiver says have come, here and below.
+  /// Returns the bytes in flight. Here and below, `known` is the payload bytes that the receiver has reported.
   [[nodiscard]] std::uint64_t in_flight(std::uint64_t known) const noexcept {
     const std::uint64_t left = sent_ - std::min(known, sent_);  // a word of the other side's, of any value
     return left - std::min(written_off_, left);
@@ -31,9 +31,10 @@ class SenderWindow {
     return flying == 0 || flying + more <= bytes_;
   }
   void sent(std::uint64_t bytes) noexcept { sent_ += bytes; }
-  /// Packets have left: earlier repetitions say nothing of them.
+  /// Records that packets were sent, so that earlier repeated credits do not count for them.
   void flushed() noexcept { quiet_looks_ = 0; }
-  /// The words were looked at. `repeats`: credits so far that said nothing new; always 0 where nobody can see them.
+  /// Records that the credit words were read. `repeats` is the number of credits so far without a change; always 0
+  /// where repeated credits are not visible.
   void looked(std::uint64_t known, std::uint64_t repeats, std::int64_t now) noexcept {
     if (repeats != repeats_) ++quiet_looks_;
     repeats_ = repeats;
@@ -47,9 +48,9 @@ class SenderWindow {
     // Bytes taken for lost came after all (or came twice): forget the part that the words now explain.
     written_off_ = known >= sent_ ? 0 : std::min(written_off_, sent_ - known);
   }
-  /// Bytes in flight are lost when the receiver, its socket empty, has repeated itself since the last packet left; the
-  /// first such look may find repetitions from before, hence three. True when that, or a silence, opened a window that
-  /// was closed to `message` bytes.
+  /// Writes off the bytes in flight as lost, when the receiver with an empty socket has repeated its credits since the
+  /// last packet. It requires three such readings, since the first may see earlier repetitions. Returns true when that,
+  /// or a silence, opened a window that was closed to `message` bytes.
   bool write_off(std::uint64_t message, std::uint64_t known, std::int64_t now) noexcept {
     if (bytes_ == 0 || in_flight(known) == 0) return false;
     const bool quiet = quiet_looks_ >= kQuietLooks;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// libibverbs behind a table of function pointers, so that nothing links against it: one binary starts with and without
-/// it. Calls that the header defines inline over the device's own table (ibv_post_send, ibv_post_recv, ibv_poll_cq,
-/// ibv_req_notify_cq) need no entry here and are used as they are.
+/// Access to libibverbs through a table of function pointers, so that one binary starts with and without the library.
+/// Calls that the header defines inline over the device's own table (ibv_post_send, ibv_post_recv, ibv_poll_cq,
+/// ibv_req_notify_cq) need no entry here.
 #include <infiniband/verbs.h>
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace rashpa::link::shim {
 
-/// The exported functions that we use, each in the version of the table it was made for.
+/// The exported functions that we use, each in the version for which the table was made.
 struct Ibverbs {
   ibv_device** (*get_device_list)(int* count) = nullptr;
   void (*free_device_list)(ibv_device** list) = nullptr;
@@ -18,7 +18,7 @@ struct Ibverbs {
   ibv_context* (*open_device)(ibv_device* device) = nullptr;
   int (*close_device)(ibv_context* context) = nullptr;
   int (*query_device)(ibv_context* context, ibv_device_attr* attributes) = nullptr;
-  /// Fills the first part of an ibv_port_attr, up to link_layer; zero the rest before.
+  /// Fills the first part of an ibv_port_attr, up to link_layer; set the rest to zero before.
   int (*query_port)(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes) = nullptr;
   ssize_t (*query_gid_table)(ibv_context* context, ibv_gid_entry* entries, std::size_t room, std::uint32_t flags,
                              std::size_t entry_bytes) = nullptr;
@@ -43,10 +43,11 @@ struct Ibverbs {
                            int access) = nullptr;
 };
 
-/// Loads the library at the first call, from any thread; throws ResourceError (every time) when this machine has none.
+/// Returns the table, and loads the library at the first call. Any thread. Throws ResourceError at each call when this
+/// machine lacks the library.
 const Ibverbs& ibverbs();
 
-/// The same from another file; for tests.
+/// Loads the table from another file, for tests.
 Ibverbs load_ibverbs(const char* file);
 
 }  // namespace rashpa::link::shim

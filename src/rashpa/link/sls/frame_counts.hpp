@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The detector's frame numbers and the frames of a run: numbers begin anywhere, have 48 bits with some models, jump,
-/// and fall back when a detector is started again. All ports of a receiver share one count.
+/// The mapping from the detector's frame numbers to the frames of a run. Numbers begin anywhere, have 48 bits with some
+/// models, jump, and restart with the detector. All ports of a receiver share one count.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,29 +12,29 @@
 
 namespace rashpa::link::sls {
 
-/// Difference of two numbers that count modulo 2^48: positive when `number` is behind `first`.
+/// Returns the difference of two numbers that count modulo 2^48: positive when `number` is after `first`.
 [[nodiscard]] constexpr std::int64_t distance(std::uint64_t number, std::uint64_t first) noexcept {
   constexpr unsigned kUnused = 16;
   return static_cast<std::int64_t>((number - first) << kUnused) >> kUnused;
 }
 
-/// A stretch of the run in which numbers count on: `number` is frame `frame` of the run.
+/// A part of the run with consecutive numbering: `number` is frame `frame` of the run.
 struct Stretch {
   std::uint64_t number = 0;
   std::uint64_t frame = 0;
 };
 
-/// The stretches of a run, shared by all ports. All threads read it without a lock; a new stretch is rare.
+/// The stretches of a run, shared by all ports. All threads read them without a lock; new stretches are rare.
 class FrameCounts {
  public:
-  /// `first`: number of frame 0; 0: the lowest number among the first datagrams of all `ports`.
+  /// Sets frame 0. `first` is its number; 0: the lowest number among the first datagrams of all `ports`.
   FrameCounts(std::uint64_t first, std::size_t ports);
 
-  /// Returns true once a frame has a number.
+  /// Returns true once the number of frame 0 is known.
   [[nodiscard]] bool begun() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
-  /// The first datagram of a port is there, and is of frame `number`.
+  /// Records that the first datagram of a port, of frame `number`, came.
   void offer(std::size_t port, std::uint64_t number, std::int64_t now) noexcept;
-  /// Frame 0 is decided when all ports have offered one, or some are silent for kPatienceNs.
+  /// Fixes frame 0 when all ports have offered a number, or some have been silent for kPatienceNs.
   void settle(std::int64_t now) noexcept;
   /// Returns true when a port has offered a number.
   [[nodiscard]] bool offering() const noexcept { return first_offer_ns_.load() != 0; }
@@ -44,10 +44,11 @@ class FrameCounts {
 
   [[nodiscard]] std::size_t stretches() const noexcept { return count_.load(std::memory_order_acquire); }
   [[nodiscard]] const Stretch& stretch(std::size_t at) const noexcept { return stretches_[at]; }
-  /// A port has seen frame `frame`.
+  /// Records that a port has seen frame `frame`.
   void raise(std::uint64_t frame) noexcept;
-  /// A port finds that numbers have fallen back to `number`: its frame is the first that no port has seen. `known`:
-  /// stretches that the port knew; when there are more by now, nothing happens. False: there is no room for another.
+  /// Begins a stretch when a port finds that numbers have restarted at `number`: its frame is the first that no port
+  /// has seen. `known` is the number of stretches that the port knew; when there are more by now, nothing happens.
+  /// Returns false when there is no room for another.
   bool fall_back(std::uint64_t number, std::size_t known) noexcept;
 
   static constexpr std::int64_t kPatienceNs = 100'000'000;
@@ -65,16 +66,17 @@ class FrameCounts {
   alignas(64) std::atomic<std::uint64_t> seen_{0};  // frames below some port has seen
 };
 
-/// The count of one port. Used by its thread alone.
+/// The count of one port. Only its thread uses it.
 class PortCount {
  public:
-  /// `packets`: number in a frame. As many old numbers in a row prove that the detector counts from the beginning
-  /// again.
+  /// Creates the count. `packets` is the number of packets in a frame. The same number of old frame numbers in a row
+  /// proves that the detector has restarted its count.
   PortCount(FrameCounts& counts, std::uint32_t packets) noexcept;
 
-  /// The run's frame of a packet with that number. Empty: it is of no frame, or nobody knows yet which.
+  /// Returns the run's frame of a packet with that number; nothing when it belongs to no frame, or its frame is not
+  /// known yet.
   [[nodiscard]] std::optional<std::uint64_t> frame(std::uint64_t number) noexcept;
-  /// Times that numbers have fallen back at this port.
+  /// Returns how often numbers restarted at this port.
   [[nodiscard]] std::uint64_t falls() const noexcept { return falls_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The 48 bytes before the pixels of each datagram, little endian. Memory of this folder's callers; any thread.
+/// The 48 bytes before the pixels of each datagram, little endian. The caller owns the memory; any thread.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,17 +14,17 @@
 namespace rashpa::link::sls {
 
 inline constexpr std::size_t kHeaderBytes = 48;
-inline constexpr std::uint8_t kVersion = 2;  ///< since package 4
+inline constexpr std::uint8_t kVersion = 2;  ///< the version since package 4
 
-/// The header of a datagram, with the names of slsDetectorPackage in lower case.
+/// The header of a datagram, with slsDetectorPackage's names in lower case.
 struct Header {
-  std::uint64_t frame_number = 0;   ///< 48 bits are kept by some models
-  std::uint32_t exposure = 0;       ///< 100 ns; EIGER: number of the sub-frame
+  std::uint64_t frame_number = 0;   ///< some models send only 48 bits
+  std::uint32_t exposure = 0;       ///< in 100 ns; for EIGER the number of the sub-frame
   std::uint32_t packet_number = 0;  ///< within the frame of this port, from 0
   std::uint64_t bunch_id = 0;       ///< detSpec1
-  std::uint64_t timestamp = 0;      ///< 100 ns since a start that is each module's own
+  std::uint64_t timestamp = 0;      ///< in 100 ns since a time that differs between modules
   std::uint16_t module = 0;         ///< modId
-  std::uint16_t row = 0;            ///< of the port in the detector, counted in ports
+  std::uint16_t row = 0;            ///< row of the port in the detector, counted in ports
   std::uint16_t column = 0;
   std::uint16_t spec2 = 0;
   std::uint32_t daq_info = 0;  ///< detSpec3
@@ -34,7 +34,7 @@ struct Header {
   friend bool operator==(const Header&, const Header&) = default;
 };
 
-/// Number of a detector in the header.
+/// Returns the number of a detector in the header.
 [[nodiscard]] constexpr std::uint8_t type_of(Detector detector) noexcept {
   switch (detector) {
     case Detector::jungfrau:
@@ -47,23 +47,23 @@ struct Header {
   return 0;
 }
 
-/// The words of a header that differ from image to image, for the record of an image; header_columns() names them.
+/// Returns the header's words that differ from image to image, for the image's record; header_columns() names them.
 constexpr FrameRecord::Words words_of(const Header& header) noexcept {
   return {header.frame_number, header.bunch_id, header.timestamp, header.exposure, header.daq_info, header.module};
 }
 std::vector<Column> header_columns();
 
-/// The flags of an image with this header: of JUNGFRAU the storage cell.
+/// Returns the flags of an image with this header: for JUNGFRAU the storage cell.
 constexpr std::uint32_t flags_of(Detector detector, const Header& header) noexcept {
   constexpr unsigned kCellInDaqInfo = 8;
   return detector == Detector::jungfrau ? flags_of_cell(header.daq_info >> kCellInDaqInfo) : 0U;
 }
-/// DAQ info of an image with these flags: of JUNGFRAU the storage cell.
+/// Returns the DAQ info of an image with these flags: for JUNGFRAU the storage cell.
 constexpr std::uint32_t daq_info_of(Detector detector, std::uint32_t flags) noexcept {
   return detector == Detector::jungfrau ? std::uint32_t{cell_of(flags)} << 8U : 0U;
 }
 
-/// Reads a header; nothing of it is checked.
+/// Reads a header without checks.
 Header load_header(std::span<const std::byte, kHeaderBytes> bytes) noexcept;
 void store(const Header& header, std::span<std::byte, kHeaderBytes> out) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The detector that sends SLS datagrams, and how its packets are taken.
+/// The detector that sends SLS datagrams, and the settings of their intake.
 #include <cstdint>
 
 namespace rashpa {
@@ -10,32 +10,35 @@ class Parameters;
 
 namespace rashpa::link::sls {
 
-/// The detectors that are understood, by their header's type.
+/// The supported detectors, by the type in their headers.
 enum class Detector : std::uint8_t { jungfrau, eiger, moench };
-/// The ports that send their rows from the last one to the first. `detector`: as the detector does by itself, EIGER
-/// those with an even row in their header, the others none. `even`, `odd`: by that row.
+/// The ports that send their rows in reverse order. `detector`: as the detector does by default, which for EIGER means
+/// ports with an even row in their header, and for the others none. `even`, `odd`: by that row.
 enum class Flip : std::uint8_t { detector, none, even, odd, all };
-/// Describes which half of a byte is the first of its two pixels of 4 bits. Sources disagree.
+/// The half of a byte that has the first of its two 4-bit pixels. Sources disagree on it.
 enum class Nibbles : std::uint8_t { low_first, high_first };
 
-/// The detector's settings that change its datagrams, on which both ends of a run must agree; then the receiver's own.
+/// The detector's settings that change its datagrams, on which both ends of a run must agree; then the receiver's own
+/// settings.
 struct Options {
   Detector detector = Detector::jungfrau;
-  std::uint32_t interfaces = 1;  ///< jungfrau, moench: UDP ports of a module, 1 or 2; EIGER has two for a half module
-  std::uint32_t bits = 16;       ///< EIGER: bits of a pixel, 4, 8, 12, 16 or 32; 4 arrive as bytes, 12 stay packed
-  std::uint32_t gigabits = 10;   ///< of the detector's network, 10 or 1: the size of EIGER's packets, the sender's pace
-  std::uint32_t read_rows = 0;   ///< of a module (EIGER: of a half), as `readnrows`; 0: all
+  /// for jungfrau and moench: UDP ports of a module, 1 or 2; EIGER has two for each half module
+  std::uint32_t interfaces = 1;
+  std::uint32_t bits = 16;  ///< for EIGER: bits of a pixel, 4, 8, 12, 16 or 32; 4 arrive as bytes, 12 stay packed
+  /// speed of the detector's network, 10 or 1: decides the size of EIGER's packets and the sender's pace
+  std::uint32_t gigabits = 10;
+  std::uint32_t read_rows = 0;  ///< rows of a module (EIGER: of a half module), as `readnrows`; 0: all
   Flip flip = Flip::detector;
   Nibbles nibbles = Nibbles::low_first;
-  std::uint64_t first_frame = 0;             ///< number of the run's first frame; 0: the first one that comes
-  std::uint32_t socket_buffer = 100U << 20;  ///< bytes asked of the kernel for each port
+  std::uint64_t first_frame = 0;             ///< number of the run's first frame; 0: that of the first frame that comes
+  std::uint32_t socket_buffer = 100U << 20;  ///< bytes requested from the kernel for each port
   bool gro = true;                           ///< take merged datagrams from the kernel (UDP_GRO)
 };
 
-/// The options of a telegram, by the names of the run file's keys.
+/// Returns the options of a telegram, under the names of the run file's keys.
 const Parameters<Options>& parameters();
 
-/// Throws ConfigError when members do not fit each other.
+/// Throws ConfigError when members contradict each other.
 void check(const Options& options);
 
 }  // namespace rashpa::link::sls

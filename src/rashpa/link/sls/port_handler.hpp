@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Handles the datagrams of one UDP port, without sockets: header, frame, place of each piece, assembly.
+/// Handles the datagrams of one UDP port, without sockets: header, frame, places of pieces, assembly.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace rashpa::link::sls {
 
-/// One DTP: a tile of a port. Owned by the port's thread, except for the words of Told.
+/// One DTP: a tile of a port. The port's thread owns it, except for the orders of Told.
 struct TileDtp : Told {
   TileDtp(const ReceiverDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
           PortCounters& counters);
@@ -32,20 +32,20 @@ struct TileDtp : Told {
 
 class PortHandler {
  public:
-  /// The port at place `port` of the receiver; `dtps`: its tiles, from number `first_dtp` of the receiver's list on.
-  /// `counts` and `counters` outlive it. Throws ConfigError.
+  /// Creates the handler of the port at place `port` of the receiver. `dtps` are its tiles, from number `first_dtp` of
+  /// the receiver's list on. `counts` and `counters` outlive it. Throws ConfigError.
   PortHandler(const Options& options, std::uint32_t port, std::span<const ReceiverDtp> dtps, std::uint32_t first_dtp,
               std::span<std::byte> region, FrameCounts& counts, PortCounters& counters);
 
-  /// Notes the slots that are free by now, for the datagrams that follow.
+  /// Updates the free slots for the datagrams that follow.
   void refresh(std::int64_t now, ArrivalOutput& out) noexcept;
-  /// Takes one datagram.
+  /// Handles one datagram.
   void handle(std::span<const std::byte> datagram, std::int64_t now) noexcept;
-  /// The number of its frame, where a datagram is one of this port.
+  /// Returns the frame number of a datagram of this port; nothing for any other datagram.
   [[nodiscard]] std::optional<std::uint64_t> number_of(std::span<const std::byte> datagram) const noexcept;
-  /// Decides on every tile; to be called regularly, also when nothing comes.
+  /// Decides images of all tiles. Call it regularly, also when nothing comes.
   void decide_all(std::int64_t now, ArrivalOutput& out, Taken taken) noexcept;
-  /// Decides on those that had packets since.
+  /// Decides images of tiles that had packets since the last call.
   void decide_touched(std::int64_t now, ArrivalOutput& out) noexcept;
   [[nodiscard]] bool news(ArrivalOutput& out) noexcept;
 

@@ -9,22 +9,22 @@
 
 namespace rashpa::link::sls {
 
-/// The socket of one UDP port, with the kernel's own count of datagrams for which it had no room. Used by one thread;
-/// not movable.
+/// The socket of one UDP port, with the kernel's count of datagrams for which it had no room. One thread; not movable.
 class PortSocket {
  public:
-  /// Throws ConfigError for an address, ResourceError when the port is in use. `payload`: bytes behind a header.
+  /// Opens the socket. `payload` is the bytes after a header. Throws ConfigError for an invalid address, ResourceError
+  /// when the port is in use.
   PortSocket(const std::string& address, std::uint16_t port, std::uint32_t payload, const Options& options);
   PortSocket(const PortSocket&) = delete;
   PortSocket& operator=(const PortSocket&) = delete;
 
-  /// Takes waiting datagrams, at most a batch; `drained`: there was no more.
+  /// Takes waiting datagrams, at most a batch. `drained`: there were no more.
   std::span<roce::Datagram> receive(bool& drained) noexcept { return intake_.receive(drained); }
-  /// Copies the first bytes of the next datagram and leaves it there; empty when there is none.
+  /// Copies the first bytes of the next datagram without taking it; empty when there is none.
   std::span<const std::byte> peek(std::span<std::byte> room) noexcept;
-  /// Takes the next datagram away.
+  /// Discards the next datagram.
   void discard() noexcept;
-  /// Datagrams that found no room since the last call: column `drops` of /proc/net/udp.
+  /// Returns how many datagrams found no room since the last call: column `drops` of /proc/net/udp.
   [[nodiscard]] std::uint64_t take_drops() noexcept;
 
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }

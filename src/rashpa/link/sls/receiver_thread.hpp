@@ -13,7 +13,7 @@
 
 namespace rashpa::link::sls {
 
-/// A UDP port with the images that it brings; `place`: among the receiver's ports.
+/// A UDP port with its images; `place` is its place among the receiver's ports.
 struct Port {
   std::size_t place;
   PortSocket socket;
@@ -24,7 +24,7 @@ struct Port {
 /// One thread of an SlsReceiver and its ports.
 class ReceiverThread final : public LinkThread {
  public:
-  /// Throws ResourceError. `ports` are the thread's own; `tiles`: DTPs of a port.
+  /// Takes the memory. `ports` are the thread's own; `tiles` is the number of DTPs of a port. Throws ResourceError.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::vector<Port*> ports, std::uint32_t tiles,
                  FrameCounts& counts, ArrivalQueues& queues, Doorbell& bell, PortCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;

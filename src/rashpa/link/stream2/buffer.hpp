@@ -10,13 +10,13 @@
 
 namespace rashpa::link::stream2 {
 
-/// The bytes of one message, of one frame or several, in memory that is kept for the next one. One thread at a time.
+/// The bytes of one message, of one frame or several, in memory that later messages reuse. One thread at a time.
 class Buffer {
  public:
   static constexpr std::size_t kMostFrames = 16;
 
   void clear() noexcept { size_ = frames_ = 0; }
-  /// Room for another `bytes` behind those that are there; it may throw std::bad_alloc.
+  /// Returns room for `bytes` more behind the present bytes; may throw std::bad_alloc.
   std::span<std::byte> room(std::size_t bytes) {
     if (size_ + bytes > capacity_) grow(size_ + bytes);
     return {data_.get() + size_, bytes};

@@ -16,37 +16,39 @@
 
 namespace rashpa::link::stream2 {
 
-/// The address of a sender, as the socket calls want it.
+/// The address of a sender in the form of socket calls.
 struct SenderAddress {
   sockaddr_storage storage{};
   socklen_t bytes = 0;
 };
-/// Throws ConfigError for no address, ResourceError for a name that nobody knows. It may wait for a name server.
+/// Resolves the address. Throws ConfigError when it is no address, ResourceError for an unknown name. It may wait for a
+/// name server.
 SenderAddress resolve(const Place& place);
 
-/// A connection to a sender's socket. It is made again when it is lost, and never waits. One thread.
+/// A connection to a sender's socket. It reconnects after a loss, and never waits. One thread.
 class Connection {
  public:
   enum class Got : std::uint8_t {
-    nothing,  ///< for now
-    message,  ///< buffer() has one, until next()
-    refused,  ///< something that breaks a bound; the connection is closed, and made again
-    lost,     ///< the connection was, and is made again
+    nothing,  ///< no message yet
+    message,  ///< buffer() has a message, until next()
+    refused,  ///< a bound was exceeded; the connection is closed, and made again
+    lost,     ///< the connection was lost, and is made again
   };
 
-  /// `files`: epoll, in which the socket is while there is one. `most`: bytes of a message.
+  /// Sets the parameters. `files` is the epoll file with the socket while it is open. `most` is the largest message in
+  /// bytes.
   Connection(int files, const SenderAddress& to, Pattern pattern, std::size_t most) noexcept
       : files_(files), to_(to), pattern_(pattern), most_(most) {}
 
-  /// Reads what is there, up to a whole message.
+  /// Reads available bytes, up to one whole message.
   Got pump(std::int64_t now) noexcept;
-  /// The whole message; the caller may exchange it for another buffer.
+  /// Returns the whole message; the caller may exchange it for another buffer.
   [[nodiscard]] Buffer& buffer() noexcept { return buffer_; }
-  /// The message is dealt with.
+  /// Discards the message, which was handled.
   void next() noexcept { buffer_.clear(); }
-  /// Lets bytes that come wake nobody while it is held.
+  /// Holds the connection, or releases it; while it is held, arriving bytes wake no thread.
   void hold(bool held) noexcept;
-  /// Returns true when nothing more lies in the socket, as far as was seen.
+  /// Returns true when the socket had no more bytes at the last read.
   [[nodiscard]] bool drained() const noexcept { return drained_; }
 
  private:
@@ -54,7 +56,7 @@ class Connection {
   void open(std::int64_t now) noexcept;
   Got close(Got why) noexcept;
   bool send(std::span<const std::byte> bytes) noexcept;
-  /// Returns false when not all of them are there yet, or the connection has ended.
+  /// Fills `room`; returns false when bytes are still missing, or the connection has ended.
   bool fill(std::span<std::byte> room) noexcept;
   void watch(std::uint32_t events) noexcept;
   Got on_greeting() noexcept;

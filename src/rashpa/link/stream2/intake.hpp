@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which images of the run the messages of one sender bring: series, channels, frames, and where their pixels go.
+/// Decides which images of the run the messages of one sender have: series, channels, frames, and the places of pixels.
 /// Without sockets.
 #include <array>
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace rashpa::link::stream2 {
 
-/// One DTP: the images of one channel. Told is written by any thread, the rest by the link's.
+/// One DTP: the images of one channel. Any thread writes Told, only the link's thread the rest.
 struct StreamDtp : Told {
-  /// `late`: images by which one may come behind a later one.
+  /// Creates the DTP. `late` is by how many images one may come out of order.
   StreamDtp(const ReceiverDtp& dtp, std::uint32_t list_index, std::uint32_t late, std::span<std::byte> region,
             StreamCounters& counters);
 
-  /// All images below it are not waited for, when those that are unpacked are there.
+  /// Returns the index below which no more images will come, once those being unpacked are there.
   [[nodiscard]] std::uint64_t passed() const noexcept { return seen > late ? seen - late : 0; }
 
   ReceiverDtp dtp;
@@ -36,7 +36,7 @@ struct StreamDtp : Told {
   std::uint32_t far_images = 0;      // … and how many agree
 };
 
-/// Pixels that are to be unpacked to image `index` of a DTP.
+/// The pixels to unpack for image `index` of a DTP.
 struct Part {
   StreamDtp* dtp = nullptr;
   std::uint64_t index = 0;
@@ -54,16 +54,17 @@ struct Parts {
   [[nodiscard]] std::span<Part> all() noexcept { return std::span(parts).first(count); }
 };
 
-/// One sender's messages. Used by the link's thread alone.
+/// Handles one sender's messages. Only the link's thread uses it.
 class Intake {
  public:
   enum class Verdict : std::uint8_t {
-    done,    ///< nothing more is to be done with it
+    done,    ///< the message needs no more work
     held,    ///< not now: a slot is not free, or the series has not begun
-    unpack,  ///< its parts
+    unpack,  ///< its parts must be unpacked
   };
 
-  /// `dtps`: those that this sender feeds; `alone`: it feeds no others, and has one channel. Throws ConfigError.
+  /// Creates the intake. `dtps` are those of this sender; `alone`: the sender has one DTP and one channel, as an
+  /// emulator's does. Throws ConfigError.
   Intake(std::vector<StreamDtp*> dtps, bool alone, StreamCounters& counters);
 
   Verdict offer(const Message& message, std::int64_t now, Parts& parts) noexcept;

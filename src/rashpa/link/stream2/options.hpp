@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The detector that sends a stream, and how its messages are taken.
+/// The detector that sends a stream, and the settings of its intake.
 #include <cstdint>
 #include <string>
 
@@ -11,31 +11,31 @@ class Parameters;
 
 namespace rashpa::link::stream2 {
 
-/// The sender's socket. `push`: each message goes to one of its clients; `pub`: to all of them.
+/// The kind of the sender's socket. `push`: each message goes to one client; `pub`: to all clients.
 enum class Pattern : std::uint8_t { push, pub };
-/// Describes how the emulator packs pixels. A receiver unpacks every packing that a detector uses.
+/// The packing of the emulator's pixels. A receiver unpacks all packings that detectors use.
 enum class Packing : std::uint8_t { bslz4, none };
 
 struct Options {
   std::string address;  ///< of the detector's stream, "tcp://ADDRESS:PORT"; empty: the emulator of the run
   Pattern pattern = Pattern::push;
-  std::uint32_t connections = 1;  ///< to the detector, which deals its messages among them
-  std::uint32_t late = 16;        ///< images by which one may come behind a later one, a quarter of the slots at most
-  Packing packing = Packing::bslz4;  ///< emulator
+  std::uint32_t connections = 1;     ///< connections to the detector, which deals its messages among them
+  std::uint32_t late = 16;           ///< by how many images one may come out of order; at most a quarter of the slots
+  Packing packing = Packing::bslz4;  ///< for the emulator
 };
 
-/// The options of a telegram, by the names of the run file's keys.
+/// Returns the options of a telegram, under the names of the run file's keys.
 const Parameters<Options>& parameters();
 
-/// The parts of tcp://ADDRESS:PORT.
+/// The parts of an address tcp://ADDRESS:PORT.
 struct Place {
   std::string host;
   std::string port;
 };
-/// Throws ConfigError.
+/// Splits an address. Throws ConfigError when it has another form.
 Place place_of(const std::string& address);
 
-/// Throws ConfigError when members do not fit each other.
+/// Throws ConfigError when members contradict each other.
 void check(const Options& options);
 
 }  // namespace rashpa::link::stream2

@@ -13,26 +13,27 @@
 namespace rashpa::link::stream2 {
 
 struct ReceiverConfig {
-  std::string bind_address = "127.0.0.1";  ///< for emulators alone: a receiver connects, and listens nowhere
-  std::uint32_t threads = 2;               ///< the first one reads, the others unpack; one unpacks in any case
+  std::string bind_address = "127.0.0.1";  ///< for emulators only: a receiver connects, and listens nowhere
+  std::uint32_t threads = 2;               ///< the first thread reads, the others unpack; at least one unpacks
   Options options{};
   Poll poll = Poll::event;
-  int first_processor = -1;  ///< as of other links; of one thread, that which unpacks is not bound
+  int first_processor = -1;  ///< as for other links; with one thread, the unpacking thread is not bound
 };
 
-/// Destination side of detectors that send a stream of messages: it connects to their sockets, and unpacks images to
-/// their places. Unread messages wait at the sender, so that no image is lost for want of a slot.
+/// The destination side of detectors that send a stream of messages: it connects to their sockets and unpacks images to
+/// their places. Unread messages wait at the sender, so that no image is lost for lack of a slot.
 class Stream2Receiver final : public ThreadedReceiver, public Describing {
  public:
-  /// DTP d is the whole image of channel `module`. One queue per DTP. The memory, the queues and the bell must outlive
-  /// the link. Throws ConfigError or ResourceError.
+  /// Makes the receiver. DTP d is the whole image of channel `module`. There is one queue for each DTP. The memory, the
+  /// queues and the bell must outlive the link. Throws ConfigError or ResourceError.
   Stream2Receiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
                   ArrivalQueues& queues, Doorbell& bell);
   ~Stream2Receiver() override;
 
-  /// The addresses for the emulator: `qpn` holds lines, `rkey` the bytes of a line, `psn` the type of pixels.
+  /// Returns the addresses for the emulator. `qpn` has the lines, `rkey` the bytes of a line, `psn` the type of pixels.
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
-  /// A sender with a port is an emulator's; others are the detector at the address of the options.
+  /// Connects to the senders. A sender with a port is an emulator; any other is the detector at the address of the
+  /// options.
   void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool sources_write() const noexcept override { return false; }
   [[nodiscard]] std::vector<std::string> descriptions() const override;

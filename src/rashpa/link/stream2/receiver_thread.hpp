@@ -17,21 +17,21 @@
 
 namespace rashpa::link::stream2 {
 
-/// The thread that reads messages of all senders, and decides on images; others unpack.
+/// The thread that reads messages of all senders and decides images; other threads unpack.
 class ReceiverThread final : public LinkThread {
  public:
-  /// Throws ResourceError. `dtps`: of the receiver.
+  /// Starts the unpacking threads. `dtps` are all of the receiver. Throws ResourceError.
   ReceiverThread(const ReceiverConfig& config, const std::vector<std::unique_ptr<StreamDtp>>& dtps,
                  ArrivalQueues& queues, Doorbell& bell, StreamCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
   ~ReceiverThread() override;
 
-  /// Adds a sender that feeds these DTPs, before the thread runs; `alone`: as for Intake. Throws ConfigError.
+  /// Adds a sender for these DTPs, before the thread runs; `alone` as for Intake. Throws ConfigError.
   void add_sender(const SenderAddress& address, std::vector<StreamDtp*> dtps, bool alone);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }
-  /// Any thread: the starts of series that came. One of several frames is a CBOR array of them.
+  /// Returns the start messages of the series so far. One of several frames is a CBOR array of them. Any thread.
   [[nodiscard]] std::vector<std::string> starts() const;
 
  private:

@@ -12,11 +12,11 @@
 
 namespace rashpa::link::stream2 {
 
-/// The threads that unpack. One thread gives them messages and gets them back in the same order; nobody waits for a
-/// lock.
+/// The unpacking threads. One thread passes messages to them and gets them back in the same order; no thread waits for
+/// a lock.
 class Unpackers {
  public:
-  /// A message with the parts that it holds.
+  /// A message with its parts.
   struct Work {
     Buffer buffer;
     Parts parts;
@@ -26,26 +26,27 @@ class Unpackers {
     std::atomic<bool> done{false};  // release by the thread that unpacked, acquire by the giver: the pixels
   };
 
-  /// `threads` ≥ 1. `on_done` is called by each of them, behind a message. Throws ResourceError.
+  /// Starts `threads` ≥ 1 threads. Each calls `on_done` after a message. Throws ResourceError.
   Unpackers(std::uint32_t threads, int first_processor, std::function<void()> on_done);
   ~Unpackers();
   Unpackers(const Unpackers&) = delete;
   Unpackers& operator=(const Unpackers&) = delete;
 
-  /// Room for the next message; null: all are at work.
+  /// Returns room for the next message; null: all room is in use.
   [[nodiscard]] Work* room() noexcept;
-  /// The place that room() gave is filled.
+  /// Releases the message in room() to the threads.
   void publish() noexcept;
-  /// The oldest message, when it is unpacked; null: it is not, or there is none. Then retire().
+  /// Returns the oldest message when it is unpacked, and null otherwise or when there is none. Call retire()
+  /// afterwards.
   [[nodiscard]] Work* oldest() noexcept;
   void retire() noexcept { ++retired_; }
-  /// Calls `work(parts)` for all that are not retired.
+  /// Calls `work(parts)` for all messages that are not retired.
   template <typename Look>
   void each(const Look& look) noexcept {
     for (std::uint64_t n = retired_; n < published_.load(std::memory_order_relaxed); ++n) look(at(n).parts);
   }
   [[nodiscard]] bool idle() const noexcept { return retired_ == published_.load(std::memory_order_relaxed); }
-  /// Ends the threads; messages that nobody has begun stay as they are.
+  /// Ends the threads; messages that no thread has begun stay unchanged.
   void stop() noexcept;
 
  private:

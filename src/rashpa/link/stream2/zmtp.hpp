@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// ZMTP 3, the protocol of ZeroMQ's sockets on TCP (rfc.zeromq.org/spec/23): greeting, READY, and frames. The mechanism
-/// is NULL.
+/// ZMTP 3, the protocol of ZeroMQ's sockets on TCP (rfc.zeromq.org/spec/23): greeting, READY, and frames, with the
+/// mechanism NULL.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@ inline constexpr std::size_t kGreetingBytes = 64;
 inline constexpr std::size_t kLongestHead = 9;
 inline constexpr std::size_t kMostCommandBytes = 1024;
 
-/// The greeting of this side.
+/// Returns the greeting of this side.
 std::array<std::byte, kGreetingBytes> greeting() noexcept;
 /// Returns true when the other side's greeting is of version 3 with the mechanism NULL.
 [[nodiscard]] bool understood(std::span<const std::byte, kGreetingBytes> greeting) noexcept;
 
-/// The command READY of a socket of that type ("PULL"), as a whole frame.
+/// Returns the command READY of a socket type ("PULL"), as a whole frame.
 std::vector<std::byte> ready(std::string_view socket_type);
-/// The frame with which a subscriber asks for all messages.
+/// Returns the frame by which a subscriber requests all messages.
 std::vector<std::byte> subscribe_to_all();
 
 struct FrameHead {
@@ -30,14 +30,14 @@ struct FrameHead {
   bool command = false;
   std::uint64_t bytes = 0;
 };
-/// Bytes of the head of a frame, by its first one: 2 or 9. 0: it is none.
+/// Returns the length of a frame's head, 2 or 9, from its first byte; 0: it is no head.
 [[nodiscard]] std::size_t head_bytes(std::byte first) noexcept;
 /// Reads a complete head of a frame.
 [[nodiscard]] FrameHead head_of(std::span<const std::byte> head) noexcept;
-/// The head of a frame of a message; its length goes to `bytes`.
+/// Returns the head of a message frame of length `bytes`.
 std::array<std::byte, kLongestHead> long_head(std::uint64_t bytes, bool more) noexcept;
 
-/// The answer to a PING (body of the command); empty: it is none.
+/// Returns the answer to a PING (body of the command); empty when the command is none.
 std::vector<std::byte> pong(std::span<const std::byte> command);
 
 }  // namespace rashpa::link::stream2::zmtp

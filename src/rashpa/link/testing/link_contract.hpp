@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The promises of every link (link.hpp), as tests over a table of makers: a program includes this once and
-/// instantiates LinkContract with the links that run there.
+/// The promises of all links (link.hpp), as tests over a table of makers. A program includes this once and instantiates
+/// LinkContract with its links.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using testing::end_of;
 using testing::small_dtp;
 using testing::Source;
 
-/// A receiver with one sender per DTP.
+/// A receiver with one sender for each DTP.
 struct Pair {
   std::unique_ptr<Receiver> receiver;
   std::vector<std::unique_ptr<Sender>> senders;
@@ -30,8 +30,8 @@ struct Pair {
 
 using Maker = Pair (*)(const memory::Buffer&, const std::vector<ReceiverDtp>&, ArrivalQueues&, Doorbell&);
 
-/// A link of the table. One whose detector knows only images of a shape of its own has `lines` and `line_bytes` for
-/// all DTPs; 0: it takes any. Without `credits` nothing goes back to its sources, and no event brings a record.
+/// A link of the table. If its detector has only images of one shape, `lines` and `line_bytes` give it for all DTPs; 0:
+/// any shape. Without `credits`, nothing returns to its sources, and events bring no records.
 struct ContractLink {
   const char* name;
   Maker make;
@@ -44,7 +44,7 @@ class LinkContract : public ::testing::TestWithParam<ContractLink> {
  protected:
   static constexpr std::size_t kEntries = 16;  // of each queue, more than twice the slots
 
-  /// Makes a DTP like testing::small_dtp(), in the shape that the link knows.
+  /// Makes a DTP like testing::small_dtp(), in the shape that the link requires.
   static ReceiverDtp shaped(std::uint32_t id, std::uint64_t images, std::uint32_t lines, std::uint32_t line_bytes,
                             std::uint32_t slots, std::uint32_t gap = 0, std::uint64_t base = 0) {
     const ContractLink& link = GetParam();
@@ -63,7 +63,7 @@ class LinkContract : public ::testing::TestWithParam<ContractLink> {
     pair_ = GetParam().make(region_, dtps_, queues_, bell_);
     released_ = std::vector<std::atomic<std::uint64_t>>(dtps_.size());
   }
-  /// The next arrival; fails after 20 s.
+  /// Returns the next arrival; fails after 20 s.
   Arrival next() {
     Arrival arrival;
     const std::int64_t start = now_ns();
@@ -79,13 +79,13 @@ class LinkContract : public ::testing::TestWithParam<ContractLink> {
                   << pair_.senders[0]->granted();
     return arrival;
   }
-  /// Returns true when the test has failed: nothing is given up before.
+  /// Returns true when the test has failed; sources never give up before.
   static bool failed() { return HasFailure(); }
   void release(std::uint32_t dtp, std::uint64_t end) {
     pair_.receiver->release(dtp, end);
     released_[dtp].store(end);
   }
-  /// All images of a DTP, each when there is a slot: by its credits, or where it has none, by released slots.
+  /// Sends all images of a DTP, each when a slot is free: by credits, or without credits by released slots.
   void send_all(std::uint32_t dtp) {
     Source source(dtps_[dtp], *pair_.senders[dtp]);
     for (std::uint64_t k = 0; k < dtps_[dtp].images; ++k) {

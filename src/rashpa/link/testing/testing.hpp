@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Shared by this folder's tests and its benchmark: a small set-up of one or more DTPs with known pixels.
+/// A small set-up of one or more DTPs with known pixels, for this folder's tests and its benchmark.
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -19,7 +19,7 @@ namespace rashpa::link::testing {
 
 using wire::testing::fill;
 
-/// A DTP whose lines lie side by side (pitch = line_bytes + gap) in a region of its own making: pixels, then records.
+/// Returns a DTP whose lines adjoin (pitch = line_bytes + gap) in a region of its own: pixels, then records.
 inline ReceiverDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32_t lines, std::uint32_t line_bytes,
                              std::uint32_t slots, std::uint32_t gap = 0, std::uint64_t base = 0) {
   ReceiverDtp dtp;
@@ -39,12 +39,12 @@ inline ReceiverDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32
   return dtp;
 }
 
-/// First byte behind the DTP's memory.
+/// Returns the offset behind the DTP's memory.
 inline std::uint64_t end_of(const ReceiverDtp& dtp) {
   return dtp.placement.records_offset + (dtp.placement.slots + 1ULL) * FrameRecord::kBytes;
 }
 
-/// Makes a `Source` give up a minute after it was made, so that a test fails and does not hang.
+/// A limit that makes a `Source` give up after a minute, so that a test fails and does not hang.
 class Patience {
  public:
   bool operator()() const { return now_ns() > until_; }
@@ -61,7 +61,7 @@ class Source {
     fill(payload_, dtp.id + 1);
   }
 
-  /// The payload of image `index`: the bytes of fill(), with the index in front.
+  /// Prepares the payload of image `index`: the bytes of fill(), beginning with the index.
   void prepare(std::uint64_t index) {
     for (std::size_t i = 0; i < sizeof index && i < payload_.size(); ++i) {
       payload_[i] = static_cast<std::byte>(index >> (8 * i));
@@ -83,7 +83,7 @@ class Source {
     return record;
   }
 
-  /// Sends image `index` once it is granted; false when `give_up` says so before.
+  /// Sends image `index` once it is granted; returns false when `give_up` returns true before.
   bool send(std::uint64_t index, const std::function<bool()>& give_up) {
     while (sender_->granted() <= index) {
       if (give_up()) return false;
@@ -94,8 +94,8 @@ class Source {
     sender_->poll(0);
     return true;
   }
-  /// Writes the image whether it is granted or not, as soon as the link takes it. Returns false when `give_up` came
-  /// first.
+  /// Writes the image, granted or not, as soon as the link accepts it. Returns false when `give_up` returns true
+  /// before.
   bool write(std::uint64_t index, const std::function<bool()>& give_up) {
     prepare(index);
     if (auto* const aware = able<ImageAware>(*sender_)) aware->begin(index);
@@ -121,8 +121,8 @@ class Source {
     }
     return true;
   }
-  /// Leaves `images` out, the last of them `index`, and announces it as the transfer folder does. Returns false when
-  /// `give_up` came first.
+  /// Skips `images` images, the last of them `index`, and reports that as the transfer folder does. Returns false when
+  /// `give_up` returns true before.
   bool skip(std::uint64_t index, std::uint64_t images, const std::function<bool()>& give_up) {
     const Placement& p = dtp_.placement;
     FrameRecord record;
@@ -143,7 +143,7 @@ class Source {
     sender_->poll(0);
     return true;
   }
-  /// Everything is handed to the network, packets that are held back included.
+  /// Waits until all packets were passed to the network, delayed ones included.
   void drain(const std::function<bool()>& give_up) {
     while (sender_->pending() > 0 && !give_up()) sender_->poll(500);
   }

@@ -13,20 +13,20 @@
 
 namespace rashpa::link::verbs {
 
-/// An IP address as an RNIC knows it: IPv4 lies in the last four bytes behind ::ffff. Throws ConfigError.
+/// Returns an IP address in the form of an RNIC: IPv4 is in the last four bytes behind ::ffff. Throws ConfigError.
 std::array<std::uint8_t, 16> gid_of(const std::string& address);
 
-/// One port of one RNIC, open, with a protection domain. Shared by all that is made on it; the last one closes it.
+/// One open port of an RNIC with a protection domain. All objects on it share it, and the last one closes it.
 class Device final : public memory::AddressTranslation, public std::enable_shared_from_this<Device> {
  public:
-  /// The device of that name (empty: any) that has a RoCE v2 GID with this IP address. Throws ResourceError that lists
-  /// the found devices and names the remedy.
+  /// Opens the device of that name (empty: any) that has a RoCE v2 GID with this IP address. Throws ResourceError with
+  /// the devices found and a remedy.
   static std::shared_ptr<Device> open(const std::string& name, const std::string& address);
   ~Device() override;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Registers the first of `choices` that the device takes, each in every way there is (memory_registration.hpp).
+  /// Registers the first of `choices` that the device accepts, trying all ways for each (memory_registration.hpp).
   [[nodiscard]] std::unique_ptr<Registration> register_first(std::span<const memory::DmaBlock> choices,
                                                              memory::DmaAccess access);
   [[nodiscard]] std::unique_ptr<memory::DeviceMapping> map(const memory::DmaBlock& block,
@@ -39,7 +39,7 @@ class Device final : public memory::AddressTranslation, public std::enable_share
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
   [[nodiscard]] std::uint8_t port() const noexcept { return port_; }
   [[nodiscard]] std::uint8_t gid_index() const noexcept { return gid_index_; }
-  /// Payload bytes of the largest packet that the port sends: 256 … 4096.
+  /// Returns the largest payload of a packet that the port sends, 256 … 4096 bytes.
   [[nodiscard]] std::uint32_t mtu() const noexcept { return mtu_; }
   [[nodiscard]] std::uint32_t largest_message() const noexcept { return largest_message_; }
   [[nodiscard]] std::uint32_t most_work_requests() const noexcept { return most_work_requests_; }

@@ -16,24 +16,25 @@ class Device;
 
 /// A way to make one block usable by an RNIC.
 enum class Way : std::uint8_t {
-  iova_zero,    ///< host memory, byte 0 is address 0: telegrams carry plain offsets
-  plain,        ///< host memory, byte 0 is its virtual address, which goes into the placement
-  dma_buf,      ///< memory of an accelerator through its exported file
-  peer_memory,  ///< memory of an accelerator by its address, with the vendor's kernel module
+  iova_zero,    ///< host memory whose byte 0 is address 0, so that telegrams have plain offsets
+  plain,        ///< host memory whose byte 0 has its virtual address, which the placement includes
+  dma_buf,      ///< accelerator memory through its exported file
+  peer_memory,  ///< accelerator memory by its address, with the vendor's kernel module
 };
 
 std::string_view name_of(Way way) noexcept;
 
-/// The abilities of a library and a device.
+/// The registrations that a library and a device support.
 struct Ability {
   bool iova = true;     ///< registration at a chosen address
   bool dma_buf = true;  ///< registration of exported files
 };
 
-/// The ways to try for `block`, best first. Sources are read by their own RNIC with local addresses: plain is enough.
+/// Returns the ways to try for `block`, best first. For sources `plain` suffices, because their own RNIC reads them at
+/// local addresses.
 std::vector<Way> ways_of(const memory::DmaBlock& block, memory::DmaAccess access, const Ability& ability);
 
-/// One registered block. Keeps its device open; deregisters at destruction.
+/// One registered block. It keeps its device open; the destructor deregisters it.
 class Registration final : public memory::DeviceMapping {
  public:
   Registration(std::shared_ptr<Device> device, ibv_mr* region, const memory::DmaBlock& block, std::size_t choice,
@@ -48,12 +49,12 @@ class Registration final : public memory::DeviceMapping {
   [[nodiscard]] std::uint32_t lkey() const noexcept { return region_->lkey; }
   [[nodiscard]] std::uint32_t rkey() const noexcept { return region_->rkey; }
   [[nodiscard]] const memory::DmaBlock& block() const noexcept { return block_; }
-  /// Returns which of the choices was taken.
+  /// Returns the number of the choice that was registered.
   [[nodiscard]] std::size_t choice() const noexcept { return choice_; }
   [[nodiscard]] bool contains(const std::byte* data, std::size_t size) const noexcept {
     return data >= block_.data && data + size <= block_.data + block_.bytes;
   }
-  /// The device's address of the byte at `data`.
+  /// Returns the device's address of the byte at `data`.
   [[nodiscard]] std::uint64_t address_of(const std::byte* data) const noexcept {
     return device_address_ + static_cast<std::uint64_t>(data - block_.data);
   }
@@ -67,7 +68,7 @@ class Registration final : public memory::DeviceMapping {
   std::string how_;
 };
 
-/// Tries every way for every choice in order. Throws ResourceError that lists all that failed.
+/// Tries all ways for all choices in order. Throws ResourceError with all failed attempts.
 std::unique_ptr<Registration> register_first(const std::shared_ptr<Device>& device,
                                              std::span<const memory::DmaBlock> choices, memory::DmaAccess access);
 

@@ -9,24 +9,24 @@
 
 namespace rashpa::link::verbs {
 
-/// One completion queue, with a channel to sleep on when asked for.
+/// One completion queue, optionally with a channel on which a thread can sleep.
 class CompletionQueue {
  public:
   enum class Channel : std::uint8_t { none, events };
-  /// Throws ResourceError.
+  /// Creates the queue. Throws ResourceError.
   CompletionQueue(std::shared_ptr<Device> device, std::uint32_t entries, Channel channel);
   ~CompletionQueue();
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
   [[nodiscard]] ibv_cq* get() const noexcept { return queue_; }
-  /// Takes completions; their number, 0 when there are none or the queue is broken.
+  /// Takes completions and returns their number; 0 when there are none or the queue is broken.
   int poll(std::span<ibv_wc> out) noexcept;
-  /// The channel's file, −1 without one: readable after arm() when a completion comes.
+  /// Returns the channel's file descriptor, readable after arm() when a completion comes; −1 without a channel.
   [[nodiscard]] int file() const noexcept { return channel_ != nullptr ? channel_->fd : -1; }
-  /// Asks for one wake-up; poll() again before sleeping.
+  /// Requests one wake-up; call poll() again before sleeping.
   void arm() noexcept;
-  /// Takes the event for which the file became readable.
+  /// Takes the event that made the file readable.
   void take_event() noexcept;
 
  private:
@@ -41,26 +41,27 @@ struct QueuePairConfig {
   std::uint32_t pmtu = 1024;
   std::uint32_t send_depth = 16;
   std::uint32_t receive_depth = 1;
-  std::uint32_t inline_bytes = 0;  ///< number of bytes that can be sent from memory that is not registered
+  std::uint32_t inline_bytes = 0;  ///< most bytes that can be sent from memory that is not registered
 };
 
-/// One queue pair, made in state INIT (receives may be posted), ready after connect(). Empties itself before it goes.
+/// One queue pair, created in state INIT (receives may be posted) and ready after connect(). The destructor first
+/// drains it.
 class QueuePair {
  public:
-  /// Throws ConfigError when the port's MTU is less than `pmtu`, ResourceError.
+  /// Creates the queue pair. Throws ConfigError when the port's MTU is less than `pmtu`, and ResourceError.
   QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queue, const QueuePairConfig& config);
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
-  /// Both ends name each other by IP address, real queue pair number and the PSN that they begin with.
+  /// Connects to `peer`. Both ends identify each other by IP address, real queue pair number and initial PSN.
   void connect(const Endpoint& peer);
 
   [[nodiscard]] std::uint32_t number() const noexcept { return pair_->qp_num; }
   [[nodiscard]] std::uint32_t first_psn() const noexcept { return first_psn_; }
-  /// Posts a chain. 0, or an errno (ENOMEM when the queue is full) with the first request that was refused.
+  /// Posts a chain of requests. Returns 0, or an errno (ENOMEM when the queue is full) with the first refused request.
   int post_send(ibv_send_wr& request, ibv_send_wr*& refused) noexcept;
-  /// Receives without memory, as an immediate needs them; false when one was refused.
+  /// Posts receives without memory, which immediates need; returns false when one was refused.
   bool post_receives(std::uint32_t count) noexcept;
 
  private:

@@ -15,26 +15,26 @@
 
 namespace rashpa::link::verbs {
 
-/// Further counters from an RNIC's completions.
+/// Receiver counters with those of an RNIC's completions.
 struct VerbsCounters : ReceiverCounters {
   NamedCounter malformed{*this, "malformed"};    ///< completions of another kind than a write with immediate
-  NamedCounter unknown_qp{*this, "unknown_qp"};  ///< of a queue pair that is not ours
+  NamedCounter unknown_qp{*this, "unknown_qp"};  ///< completions of a queue pair that is not ours
 };
 
-/// One thread of a VerbsReceiver: its completion queue, its DTPs with their queue pairs.
+/// One thread of a VerbsReceiver, with its completion queue and the queue pairs of its DTPs.
 class ReceiverThread final : public LinkThread {
  public:
-  /// `ports`: the DTPs of this thread. Throws ResourceError.
+  /// Creates the queues. `ports` are the DTPs of this thread. Throws ResourceError.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, const std::shared_ptr<Device>& device,
                  std::span<std::byte> region, const std::vector<EventDtp*>& ports, ArrivalQueues& queues,
                  Doorbell& bell, VerbsCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
-  /// Queue pair number of the thread's DTP `position`.
+  /// Returns the queue pair number of the thread's DTP `position`.
   [[nodiscard]] std::uint32_t number_of(std::size_t position) const { return dtps_[position]->pair.number(); }
   [[nodiscard]] std::uint32_t first_psn_of(std::size_t position) const { return dtps_[position]->pair.first_psn(); }
-  /// Lets credits of the DTP go to its `source`. Call it before run().
+  /// Connects the DTP to its `source`, to which its credits go. Call it before run().
   void connect(std::size_t position, const Endpoint& source);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }

@@ -5,12 +5,12 @@
 
 namespace rashpa::link::verbs {
 
-/// The send queue as its owner sees it: the order of posted work, so that one completion accounts for all before it. No
-/// device: one thread, no allocation after construction.
+/// The order of posted requests in a send queue, by which one completion accounts for all requests before it. Without a
+/// device; one thread, no allocation after construction.
 class SendOrder {
  public:
   enum class Kind : std::uint8_t { write, event };
-  /// `depth` requests in flight, one of them signalled every `signal_every`.
+  /// Allows `depth` requests in flight; one of `signal_every` writes is signalled.
   SendOrder(std::uint32_t depth, std::uint32_t signal_every)
       : kinds_(depth, Kind::write), signal_every_(signal_every) {}
 
@@ -18,8 +18,8 @@ class SendOrder {
     return static_cast<std::uint32_t>(kinds_.size() - (posted_ - completed_));
   }
   [[nodiscard]] std::uint64_t in_flight() const noexcept { return posted_ - completed_; }
-  /// The number of the next request (its wr_id), and whether it asks for a completion: every n-th write and every
-  /// event.
+  /// The number of the next request (its wr_id). It also has whether the request asks for a completion, as each n-th
+  /// write and each event do.
   struct Next {
     std::uint64_t id = 0;
     bool signalled = false;
@@ -30,7 +30,7 @@ class SendOrder {
     if (signalled) unsignalled_ = 0;
     return {posted_++, signalled};
   }
-  /// The last `count` requests were refused by the device: they never were. The next one asks for a completion.
+  /// Removes the last `count` requests, which the device has refused. The next request asks for a completion.
   void take_back(std::uint64_t count) noexcept {
     posted_ -= count;
     unsignalled_ = signal_every_;
@@ -39,7 +39,7 @@ class SendOrder {
     std::uint64_t writes = 0;
     std::uint64_t events = 0;
   };
-  /// Request `id` is complete, and with it all before.
+  /// Records that request `id` and all before it are complete.
   Completed complete(std::uint64_t id) noexcept {
     Completed done;
     for (; completed_ <= id && completed_ < posted_; ++completed_) {

@@ -23,20 +23,20 @@ SourceMemory register_sources(const std::string& device, const std::string& addr
 
 struct SenderConfig {
   SourceMemory memory;
-  Endpoint destination;  ///< from the receiver's endpoints()
-  Options options{};     ///< window_bytes 0 towards an RNIC: it acknowledges images only
+  Endpoint destination;  ///< endpoint of the receiver, from endpoints()
+  Options options{};     ///< window_bytes is 0 for an RNIC as receiver, which acknowledges only images
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
-  std::uint32_t dtp = 0;    ///< DTP id
-  std::uint64_t slots = 0;  ///< of the receiver; 0: credits are not bounded
-  /// Silence after which one message asks for news. Credits are words in memory: whether one was repeated nobody can
-  /// see.
+  std::uint32_t dtp = 0;    ///< id of the DTP
+  std::uint64_t slots = 0;  ///< slots of the receiver; 0: credits are not bounded
+  /// The silence after which one message is sent as a probe. Credits are words in memory, where repeated credits are
+  /// not visible.
   std::uint32_t window_timeout_us = SenderWindow::kSilenceUs;
 };
 
-/// Source side of one DTP: RDMA WRITE by an RNIC from registered memory, its own queue pair. Takes all memory in the
-/// constructor; throws ConfigError or ResourceError there and nowhere else. Completions come late and in order: poll()
-/// reports writes done `options.signal_every` at a time, and all of them when the event's completion comes.
+/// The source side of one DTP: RDMA WRITE by an RNIC from registered memory, with its own queue pair. The constructor
+/// takes all memory and is the only function that throws: ConfigError or ResourceError. Completions come late and in
+/// order: poll() reports `options.signal_every` writes at a time, and all of them at the event's completion.
 class VerbsSender final : public Sender {
  public:
   explicit VerbsSender(const SenderConfig& config);

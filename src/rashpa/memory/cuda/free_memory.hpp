@@ -4,8 +4,8 @@
 
 namespace rashpa::memory::cuda {
 
-/// Free memory of a device, as the driver's management library says it: unlike the runtime it makes no context, which
-/// would take some of that memory. 0: it is not there, or does not say.
+/// Returns the free memory of a device in bytes, from the driver's management library; 0: unknown. Unlike the runtime,
+/// that library makes no context, which would use some of the memory.
 std::size_t free_bytes(int device) noexcept;
 
 }  // namespace rashpa::memory::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reductions between the devices of one process by NCCL, which is loaded at run time: a process with one device needs
-/// none.
+/// Reductions between the devices of one process by NCCL. The library is loaded at run time, since a process with one
+/// device needs none.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct ncclComm;
 
 namespace rashpa::memory::cuda {
 
-/// The functions of NCCL 2 that are used. Results are ncclResult_t, 0 when all is well.
+/// The functions of NCCL 2 that we use. Results are ncclResult_t, 0 for success.
 struct NcclLibrary {
   int (*get_version)(int* version) = nullptr;
   const char* (*error_text)(int code) = nullptr;
@@ -30,42 +30,43 @@ struct NcclLibrary {
                 ncclComm* communicator, cudaStream_t stream) = nullptr;
 };
 
-/// Throws ResourceError that says what to install. NVLink multicast stays off unless the environment says otherwise
-/// (NCCL_NVLS_ENABLE): it needs the fabric of the whole host, which others may share.
+/// Loads the library. Throws ResourceError with the package to install. NVLink multicast stays off unless the
+/// environment enables it (NCCL_NVLS_ENABLE), because it uses the fabric of the whole host, which others may share.
 [[nodiscard]] NcclLibrary load_nccl(const char* file = "libnccl.so.2");
 
-/// Different devices, each with a communicator and a stream of its own. One thread at a time; every wait has an end.
+/// A group of different devices, each with its own communicator and stream. One thread at a time; all waits are
+/// bounded.
 class DeviceGroup {
  public:
-  /// The operation that joins elements.
+  /// The operation that combines elements.
   enum class Operation : std::uint8_t { add, largest };
-  /// An array that each device has, of the same length.
+  /// An array with a copy of equal length on each device.
   struct Array {
     Quantity::Type type = Quantity::Type::f64;
     Operation operation = Operation::add;
     std::size_t elements = 0;
-    std::vector<std::byte*> at;  ///< by device; that of `root` becomes the result
+    std::vector<std::byte*> at;  ///< address on each device; that of `root` receives the result
   };
 
-  /// Throws ResourceError.
+  /// Makes the communicators. Throws ResourceError.
   explicit DeviceGroup(const std::vector<int>& devices, const char* file = "libnccl.so.2");
-  /// Communicators are left alone when a device is lost: they would wait for it.
+  /// Frees the group, but not its communicators when a device is lost, because they would wait for it.
   ~DeviceGroup();
   DeviceGroup(const DeviceGroup&) = delete;
   DeviceGroup& operator=(const DeviceGroup&) = delete;
 
-  /// Puts the reduction of all arrays to the one of device number `root` into the streams. False: words() says why, and
-  /// nothing more is reduced.
+  /// Enqueues the reduction of all arrays to that of device number `root`. Returns false when it failed; words() has
+  /// the cause, and nothing more is reduced.
   bool reduce(const std::vector<Array>& arrays, std::size_t root) noexcept;
-  /// Waits until everything in the stream of device `number` is done, 10 s at most; returns the same.
+  /// Waits up to 10 s until the stream of device `number` is done. Returns false as reduce() does.
   bool wait(std::size_t number) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return devices_.size(); }
   [[nodiscard]] int device(std::size_t number) const noexcept { return devices_[number]; }
   [[nodiscard]] cudaStream_t stream(std::size_t number) const noexcept { return streams_[number].get(); }
-  /// "NCCL 2.28.9".
+  /// Returns the version, such as "NCCL 2.28.9".
   [[nodiscard]] std::string version() const;
   [[nodiscard]] bool broken() const noexcept { return broken_; }
-  /// The cause of its failure.
+  /// Returns the cause of a failure.
   [[nodiscard]] const std::string& words() const noexcept { return words_; }
 
  private:

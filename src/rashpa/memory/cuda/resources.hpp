@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Owned resources of a CUDA device: each class one resource, taken in the constructor, given back in the destructor,
-/// not copied. Constructors throw ResourceError that says what was asked for.
+/// Owners of resources of a CUDA device. Each class owns one resource, which the constructor takes and the destructor
+/// frees; they cannot be copied. Constructors throw ResourceError that names the request.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace rashpa::memory::cuda {
 /// Throws ResourceError "cuda: `what`: …" when `code` is an error.
 void check(cudaError_t code, const std::string& what);
 
-/// Makes `device` the calling thread's.
+/// Makes `device` the current device of the calling thread during its life.
 class DeviceScope {
  public:
   explicit DeviceScope(int device);
@@ -25,7 +25,7 @@ class DeviceScope {
   int before_ = 0;
 };
 
-/// Memory of the device, cleared to 0. 0 bytes: nothing.
+/// Device memory, cleared to 0. 0 bytes: no memory.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes);
@@ -36,14 +36,14 @@ class DeviceMemory {
   [[nodiscard]] T* as() const noexcept {
     return static_cast<T*>(data_);
   }
-  /// Bytes that the calling thread has taken so far, given back or not.
+  /// Returns the bytes that the calling thread has allocated so far, including those freed since.
   [[nodiscard]] static std::size_t taken() noexcept;
 
  private:
   void* data_ = nullptr;
 };
 
-/// Pinned host memory that the device reads and writes at the same address, cleared to 0. 0 bytes: nothing.
+/// Pinned host memory, cleared to 0, which the device reads and writes at the same address. 0 bytes: no memory.
 class PinnedMemory {
  public:
   explicit PinnedMemory(std::size_t bytes);
@@ -59,8 +59,8 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
-/// Host memory that somebody else owns, pinned while this object lives, or another one of the same memory: a copy
-/// engine of any device reads it without a detour. 0 bytes: nothing.
+/// Pins host memory of another owner as long as this object, or another one for the same memory, lives. Copy engines of
+/// any device then read it directly. 0 bytes: no memory.
 class Pinning {
  public:
   Pinning(void* data, std::size_t bytes);
@@ -84,11 +84,11 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A graph that can be launched.
+/// A CUDA graph that can be launched.
 class Graph {
  public:
   Graph() = default;
-  /// Captures what `enqueue` puts into `stream`; it returns the first error.
+  /// Captures the work that `enqueue` puts into `stream`; `enqueue` returns the first error.
   template <typename Enqueue>
   Graph(cudaStream_t stream, const Enqueue& enqueue) {
     begin(stream);

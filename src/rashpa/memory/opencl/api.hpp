@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// OpenCL 1.2 behind a table of function pointers, so that nothing links against it: one binary starts with and without
-/// it. Any thread.
+/// OpenCL 1.2 through a table of function pointers, so that one binary starts with and without the library. Any thread.
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
@@ -45,13 +44,14 @@ struct Api {
   decltype(&clFinish) finish = nullptr;
 };
 
-/// Loads the library at the first call; throws ResourceError (every time) when this machine has none.
+/// Returns the table, and loads the library at the first call. Throws ResourceError at each call when this machine
+/// lacks the library.
 const Api& api();
 
-/// The same from another file; for tests.
+/// Loads the table from another file, for tests.
 Api load_api(const char* file);
 
-/// "CL_OUT_OF_RESOURCES (-5)".
+/// Returns the text of an error code: "CL_OUT_OF_RESOURCES (-5)".
 std::string error_text(cl_int code);
 
 /// Throws ResourceError "opencl: `what`: …" when `code` is an error.

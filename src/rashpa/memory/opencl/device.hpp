@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// OpenCL devices of this machine, and resources on one: each class owns one resource, taken in the constructor, given
-/// back in the destructor, not copied. Constructors throw ResourceError that names the request.
+/// The OpenCL devices of this machine, and owners of their resources. Each class owns one resource, which the
+/// constructor takes and the destructor frees; they cannot be copied. Constructors throw ResourceError that names the
+/// request.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,34 +15,34 @@
 
 namespace rashpa::memory::opencl {
 
-/// A device that kernels can be built for: OpenCL 1.2 or later, with a compiler, least byte first.
+/// A device for which kernels can be built: OpenCL 1.2 or later, with a compiler, little endian.
 struct DeviceInfo {
   cl_device_id id = nullptr;
   std::string name;                  ///< "pthread-AMD EPYC 7763"
   std::string platform;              ///< "Portable Computing Language"
-  std::string driver;                ///< its version, in the driver's words
-  bool processor = false;            ///< its work items are threads of processor cores
-  bool unified = false;              ///< it works on host memory without copies
-  bool doubles = false;              ///< it computes with double precision
+  std::string driver;                ///< version, as the driver gives it
+  bool processor = false;            ///< true: work items are threads of processor cores
+  bool unified = false;              ///< true: uses host memory without copies
+  bool doubles = false;              ///< true: supports double precision
   std::size_t work_group = 1;        ///< most work items of a group
   std::size_t local_bytes = 0;       ///< memory of a work group
   std::size_t global_bytes = 0;      ///< memory of the device
   std::size_t largest_buffer = 0;    ///< bytes
-  std::size_t base_alignment = 128;  ///< bytes, of host memory that it uses in place
+  std::size_t base_alignment = 128;  ///< bytes to which host memory must be aligned for use in place
 };
 
-/// All of this machine, always in the same order; empty when drivers have none. Throws ResourceError when there is no
-/// OpenCL library.
+/// Returns all devices of this machine, always in the same order; empty when drivers have none. Throws ResourceError
+/// when there is no OpenCL library.
 const std::vector<DeviceInfo>& devices();
 
-/// "0: pthread-… (Portable Computing Language), 1: …"
+/// Returns a list: "0: pthread-… (Portable Computing Language), 1: …".
 std::string devices_text();
 
-/// Finds a device by its number in devices(), or by a part of its name or platform in any case of letters. Throws
-/// ConfigError that lists the devices when none or several fit, ResourceError when there are no devices at all.
+/// Finds a device by its number in devices(), or by a part of its name or platform, ignoring case. Throws ConfigError
+/// with a list of the devices when none or several match, ResourceError when there are no devices.
 const DeviceInfo& device_of(std::string_view wanted);
 
-/// A handle, given back at the end.
+/// The owner of an OpenCL handle, released by the destructor.
 template <typename Handle, auto Release>
 class Owned {
  public:
@@ -57,7 +58,7 @@ class Owned {
     return *this;
   }
   [[nodiscard]] Handle get() const noexcept { return handle_; }
-  /// Gives back the old content, and returns the place for a function that fills one in.
+  /// Releases the old handle, and returns the place where a function stores a new one.
   [[nodiscard]] Handle* fill() noexcept {
     reset();
     return &handle_;
@@ -73,31 +74,33 @@ using Queue = Owned<cl_command_queue, &Api::release_queue>;
 using Memory = Owned<cl_mem, &Api::release_memory>;
 using Event = Owned<cl_event, &Api::release_event>;
 
-/// A device with a context of its own. Outlives everything made from it.
+/// A device with its own context. It outlives all objects made from it.
 class Device {
  public:
   explicit Device(const DeviceInfo& info);
   [[nodiscard]] const DeviceInfo& info() const noexcept { return info_; }
-  /// Work items of a group: a processor core is given one that does much, other devices many that do little.
+  /// Returns the work items of a group: one that does much work on a processor core, many that do little on other
+  /// devices.
   [[nodiscard]] std::uint32_t group() const noexcept { return group_; }
   [[nodiscard]] cl_context context() const noexcept { return context_.get(); }
-  /// The queue for work before and after a run.
+  /// Returns the queue for work before and after a run.
   [[nodiscard]] cl_command_queue own_queue() const noexcept { return own_queue_.get(); }
-  /// Commands one after the other.
+  /// Makes a queue that runs commands in order.
   [[nodiscard]] Queue queue() const;
-  /// 0 bytes: nothing. Not cleared.
+  /// Allocates memory that is not cleared. 0 bytes: no memory.
   [[nodiscard]] Memory memory(std::size_t bytes, std::string_view what) const;
-  /// Makes memory with these values in it.
+  /// Allocates memory with these values.
   [[nodiscard]] Memory memory_with(const void* values, std::size_t bytes, std::string_view what) const;
   template <typename T>
   [[nodiscard]] Memory memory_of(const std::vector<T>& values, std::string_view what) const {
     return memory_with(values.data(), values.size() * sizeof(T), what);
   }
-  /// Makes memory of the host's bytes from `data` on: the device works on them in place.
+  /// Makes memory of the host's bytes from `data` on, which the device uses in place.
   [[nodiscard]] Memory memory_at(void* data, std::size_t bytes, std::string_view what) const;
-  /// Takes memory that the driver places so that host and device can both get at it; for maps.
+  /// Allocates memory that the driver makes accessible to host and device, for maps.
   [[nodiscard]] Memory shared_memory(std::size_t bytes, std::string_view what) const;
-  /// Bytes of its memory that have been asked for by memory(), memory_with() and memory_of(). By the makers of those.
+  /// Returns the bytes requested through memory(), memory_with() and memory_of() so far. The threads that make these
+  /// may call it.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
 
  private:
@@ -109,8 +112,8 @@ class Device {
   mutable std::size_t taken_ = 0;
 };
 
-/// Host memory that copies to and from the device are fastest with (pinned, where the driver pins), cleared to 0. 0
-/// bytes: nothing.
+/// Host memory with the fastest copies to and from the device (pinned, where the driver pins), cleared to 0. 0 bytes:
+/// no memory.
 class HostMemory {
  public:
   HostMemory() = default;
@@ -129,10 +132,10 @@ class HostMemory {
   void* data_ = nullptr;
 };
 
-/// Kernels of one source, compiled for a device.
+/// The kernels of one source, compiled for a device.
 class Program {
  public:
-  /// `source` is put together of its parts. Throws ResourceError with the compiler's message on `name`.
+  /// Compiles the joined parts of `source`. Throws ResourceError with the compiler's message and `name`.
   Program(const Device& device, const std::string& name, const std::vector<std::string_view>& source,
           const std::string& options);
   [[nodiscard]] cl_program get() const noexcept { return program_.get(); }
@@ -143,12 +146,12 @@ class Program {
   Owned<cl_program, &Api::release_program> program_;
 };
 
-/// One function of a program. One thread at a time.
+/// A kernel function of a program. One thread at a time.
 class Kernel {
  public:
   Kernel(const Program& program, const char* name);
-  /// Puts `columns` × `rows` groups of `group` work items into the queue. The arguments have the types of the
-  /// function's: cl_mem, cl_uint, …
+  /// Enqueues `columns` × `rows` groups of `group` work items. The arguments have the types of the kernel's: cl_mem,
+  /// cl_uint, …
   template <typename... Arguments>
   cl_int run(cl_command_queue queue, std::size_t columns, std::size_t rows, std::size_t group,
              const Arguments&... arguments) const noexcept {

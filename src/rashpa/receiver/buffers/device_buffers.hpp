@@ -9,12 +9,12 @@
 
 namespace rashpa::receiver {
 
-/// Sets the memory of buffers by its word in run files: "pageable", "huge", or "device" for images in memory of the
-/// units' device and all else in pageable memory. Throws ConfigError when `name` is none of them.
+/// Sets the memory of buffers by its name in run files: "pageable", "huge", or "device", which puts images into memory
+/// of the units' device and the rest into pageable memory. Throws ConfigError for any other name.
 void set_memory(Config& config, std::string_view name);
 std::string_view memory_name(const Config& config) noexcept;
-/// Takes the memory of images that lie on a device; null when they lie in the host's. Throws ConfigError that names the
-/// buffer and says what of it cannot work there, or as link::pcie::make_cuda_images().
+/// Allocates the memory of images on a device; null when they lie in host memory. Throws ConfigError that names the
+/// buffer and its setting that does not work there, or as link::pcie::make_cuda_images().
 std::unique_ptr<memory::DeviceImages> device_images(const Config& config, std::uint64_t bytes);
 
 }  // namespace rashpa::receiver

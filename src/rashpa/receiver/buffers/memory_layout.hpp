@@ -8,22 +8,22 @@
 
 namespace rashpa::receiver {
 
-/// Describes where everything lies in the memory that a receiver registers: for every buffer its ring of image slots,
-/// then a record ring for each of its DTPs, in one block; or the images in memory of a device, and the records in the
+/// The layout of the memory that a receiver registers. One block has for each buffer its ring of image slots, then a
+/// record ring for each of its DTPs. The images may instead lie in memory of a device, and only the records in the
 /// block.
 struct MemoryLayout {
   struct Ring {
     std::uint64_t pixels_offset = 0;
     std::uint64_t slot_bytes = 0;
   };
-  std::uint64_t bytes = 0;         ///< of the block
-  std::uint64_t device_bytes = 0;  ///< of images in memory of a device, in which the offsets of rings count then
+  std::uint64_t bytes = 0;         ///< bytes of the block
+  std::uint64_t device_bytes = 0;  ///< bytes of images in memory of a device, in which ring offsets then count
   std::vector<Ring> buffers;
-  std::vector<Placement> dtps;  ///< buffers in order, DTPs in order
+  std::vector<Placement> dtps;  ///< placement of each DTP, in order of buffers and their DTPs
 };
 
-/// Checks every buffer (sizes, regions inside the image and not overlapping, ids) and lays them out. Throws ConfigError
-/// that names the buffer and the DTP.
+/// Checks each buffer (sizes, ids, regions inside the image without overlaps) and returns the layout. Throws
+/// ConfigError that names the buffer and the DTP.
 MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images = unit::ImagesIn::host);
 
 }  // namespace rashpa::receiver

@@ -7,27 +7,27 @@
 
 namespace rashpa::receiver {
 
-/// An image at one sink.
+/// The fate of an image at one sink.
 enum class Fate : std::uint8_t {
-  none,     ///< the sink was not to keep it, or does not know of it yet
-  waiting,  ///< in its queue, or with it
-  kept,     ///< the sink has answered for it
-  dropped,  ///< never handed to it, or it had nobody for it
+  none,     ///< the sink was not to keep it, or has not got it yet
+  waiting,  ///< in the sink's queue, or being stored
+  kept,     ///< stored by the sink
+  dropped,  ///< never passed to the sink, or the sink had no consumer for it
   lost,
 };
 
-/// The fates of all images of a run at one sink: each is settled once, by the first caller. Any thread.
+/// The fates of all images of a run at one sink. The first call settles a fate, once. Any thread.
 class ImageFates {
  public:
-  /// Throws ResourceError when the process has too few addresses left.
+  /// Reserves room for `images` fates. Throws ResourceError when the process has too few addresses left.
   explicit ImageFates(std::uint64_t images) : fates_(images) {}
 
-  /// The sink is to keep the image.
+  /// Records that the sink must keep the image.
   void offer(std::uint64_t index) noexcept {
     if (index < fates_.size()) fates_[index].store(Fate::waiting, std::memory_order_release);
   }
-  /// Returns false when it is settled already, or was never offered. An image that was kept may be lost all the same:
-  /// the sink finds so when it ends.
+  /// Settles the fate of an image. Returns false when it is settled already, or was never offered. A kept image may
+  /// still be lost: the sink detects that at its end.
   [[nodiscard]] bool settle(std::uint64_t index, Fate to) noexcept {
     if (index >= fates_.size()) return false;
     const auto fate = fates_[index];

@@ -22,84 +22,85 @@
 
 namespace rashpa::receiver {
 
-/// An image that was lost, and why.
+/// The first image that was lost, with the reason.
 struct FirstErrored {
   std::uint64_t index = 0;
   std::uint64_t frame_number = 0;
   ErrorReason reason = ErrorReason::none;
-  std::string text;  ///< the first error that was reported
+  std::string text;  ///< the first reported error
 };
 
-/// The books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end.
+/// The books of one sink: accepted = written + dropped + errored + waiting; at the end nothing waits.
 struct SinkStatus {
   std::string name;
   OnFull on_full = OnFull::wait;
-  std::uint64_t accepted = 0;  ///< images that the sink was to keep
+  std::uint64_t accepted = 0;  ///< images that the sink must keep
   std::uint64_t written = 0;
-  std::uint64_t dropped = 0;  ///< never handed to it, because its queue was full; or it had nobody for them
+  std::uint64_t dropped = 0;  ///< images never passed to it because its queue was full, or for which it had no consumer
   std::uint64_t errored = 0;
-  std::uint64_t waiting = 0;  ///< in its queue, or with it
+  std::uint64_t waiting = 0;  ///< images in its queue, or being stored
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_stored = 0;
-  std::string error;                              ///< the first one
-  std::optional<FirstErrored> first{};            ///< the lowest image that it does not have
-  std::vector<sink::ConsumerStatus> consumers{};  ///< the consumers it sends to
-  std::uint64_t restarts = 0;                     ///< times that the process that sends has died, and another one came
-  bool left_behind = false;                       ///< it did not come back, and was not waited for any longer
+  std::string error;                              ///< the first error
+  std::optional<FirstErrored> first{};            ///< the lost image with the lowest index
+  std::vector<sink::ConsumerStatus> consumers{};  ///< consumers to which it sends
+  std::uint64_t restarts = 0;                     ///< times that its sending process died and was replaced
+  bool left_behind = false;                       ///< the sink did not return, and the run stopped waiting for it
 };
 
-/// Listens to a line for the fate of stacks. Calls come from the threads of all lines.
+/// Gets reports from lines about stacks and images. The threads of all lines call it.
 class LineOwner {
  public:
-  /// The line needs the stack no more. Only of lines that wait.
+  /// Reports that the line has finished with the stack. Only lines that wait call it.
   virtual void through(const Stack& stack) noexcept = 0;
-  /// The sink `name` has lost an accepted image.
+  /// Reports that the sink `name` has lost an accepted image.
   virtual void lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
                     const std::string& text) noexcept = 0;
-  /// The sink had nobody for an accepted image: that is a loss where no other sink has it.
+  /// Reports that the sink had no consumer for an accepted image, which is a loss where no other sink has the image.
   virtual void passed_over(std::uint64_t index, std::uint64_t frame, const std::string& text) noexcept = 0;
-  /// The facts of an image, for a sink that never had it.
+  /// Returns the facts of an image, for a sink that never got it.
   [[nodiscard]] virtual sink::SkippedImage skipped(std::uint64_t index) const noexcept = 0;
-  /// The books of the buffer without what sinks have lost; called when all stacks have been offered.
+  /// Returns the books of the buffer without losses of sinks. Called when all stacks have been offered.
   [[nodiscard]] virtual Books decided() const noexcept = 0;
-  /// Images that are due; so far, while the end is not known. Those of a stack that was offered are among them.
+  /// Returns the images that are due so far, or in total once the end is known. All images of offered stacks are among
+  /// them.
   [[nodiscard]] virtual std::uint64_t images() const noexcept = 0;
 
  protected:
   ~LineOwner() = default;
 };
 
-/// One sink with its queue, its thread and its books. A line that waits holds the slots of a stack until its sink is
-/// through; one that may drop works on copies, and can be left behind at the end. The thread keeps the line alive.
+/// One sink with its queue, its thread and its books. A line that waits holds the slots of a stack until its sink has
+/// finished. A line that may drop works on copies, and can be abandoned at the end. The thread keeps the line alive.
 class SinkLine : public std::enable_shared_from_this<SinkLine> {
  public:
-  /// Makes the sink; throws what that throws. `stacks`: of the ring; `lost_runs`: most of an image. `owner` outlives
-  /// this object, or join() returned.
+  /// Makes the sink; throws what the sink throws. `stacks` is the size of the ring, `lost_runs` the most runs of an
+  /// image. `owner` outlives this object, or join() returned.
   SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks, std::uint32_t lost_runs, LineOwner& owner);
   ~SinkLine();
   SinkLine(const SinkLine&) = delete;
   SinkLine& operator=(const SinkLine&) = delete;
 
-  /// The sink takes its place. Throws what it throws.
+  /// Lets the sink create its output. Throws what the sink throws.
   void begin();
-  /// Throws where the system has no thread left; the line can be closed all the same.
+  /// Starts the thread. Throws when the system has no thread left; the line can be closed all the same.
   void start(int processor);
 
   // From the distributor's thread.
 
-  /// Hands a stack over; false when the line may drop and has no room: the sink does not get it. A line that waits
-  /// always takes it, and says through() later, or before this returns.
+  /// Passes a stack to the sink. Returns false when the line may drop and has no room: the sink misses the stack. A
+  /// line that waits always takes it, and calls through() before or after this returns.
   bool offer(const Stack& stack) noexcept;
-  /// No more stacks come; there were `stacks` of them, offered or not. The line stores queued stacks, then `open`, the
-  /// windows of accumulations that the end of the run has ended; then it completes the output.
+  /// Closes the line after `stacks` stacks, offered or not. The line stores queued stacks, then `open`, the
+  /// accumulation windows that end with the run, and then completes the output.
   void close(std::uint64_t stacks, const Accumulated& open) noexcept;
-  /// Returns true when everything is stored and completed, or the sink was left behind.
+  /// Returns true when the sink has stored and completed everything, or was abandoned.
   [[nodiscard]] bool done() const noexcept {
     const Life now = life();
     return now == Life::done || now == Life::left;
   }
-  /// Leaves a sink behind that does not come back, and does what a prompt sink still has to do. Called after close(),
-  /// now and then until done().
+  /// Abandons a sink that does not return, and does the remaining work of a prompt sink. Call it after close(),
+  /// repeatedly until done().
   void watch(std::int64_t now) noexcept;
   void join() noexcept;
 
@@ -109,26 +110,26 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   [[nodiscard]] bool may_drop() const noexcept { return copies_ != nullptr; }
   [[nodiscard]] SinkStatus status() const;
   [[nodiscard]] std::string error() const;
-  /// Images that are neither written nor known to be lost.
+  /// Returns the number of images that are neither written nor known to be lost.
   [[nodiscard]] std::uint64_t unsettled() const noexcept;
   [[nodiscard]] const sink::Sink& sink() const noexcept { return *sink_; }
 
  private:
-  /// One state after the other. From `closed` on a line that may drop can be left behind; later work of its thread no
-  /// longer counts.
+  /// The states of a line, in order. From `closed` on, a line that may drop can be abandoned; later work of its thread
+  /// no longer counts.
   enum class Life : std::uint8_t {
     made,
-    begun,       ///< the sink has taken its place
+    begun,       ///< the sink has created its output
     running,     ///< stacks may come
     closed,      ///< no more stacks come
-    completing,  ///< the last one is stored: the output is completed
+    completing,  ///< all stacks are stored, and the output is being completed
     done,
-    leaving,  ///< its images are being settled without it
+    leaving,  ///< the sink was abandoned, and its images are being settled
     left,
   };
   [[nodiscard]] Life life() const noexcept { return life_.load(std::memory_order_acquire); }
   [[nodiscard]] bool left_behind() const noexcept { return life() >= Life::leaving; }
-  /// Returns false when it is not in `from`, as it was left behind.
+  /// Changes the state; returns false when it is not `from`, because the line was abandoned.
   bool turn(Life from, Life to) noexcept { return life_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
   [[nodiscard]] std::int64_t patience_ns(Life now) const noexcept {
     return config_.patience_ns * (now == Life::completing ? 10 : 1);
@@ -200,11 +201,12 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
 
 using SinkLines = std::vector<std::shared_ptr<SinkLine>>;
 
-/// Returns when each sink has completed its output, or was left behind; called after close() of all of them. Bounded by
-/// the sinks that wait, and by the patience with those that may drop.
+/// Waits until each sink has completed its output or was abandoned. Call it after close() of all lines. Sinks that
+/// wait, and the patience with those that may drop, bound its duration.
 void finish(const SinkLines& lines) noexcept;
 
-/// The books of a buffer: `decided` as the sinks were offered them, `lost` accepted images that are errored after all.
+/// Returns the final books of a buffer: `decided` as offered to the sinks, corrected by the `lost` accepted images that
+/// are errored.
 Books settled(Books decided, std::uint64_t lost, const SinkLines& lines) noexcept;
 
 }  // namespace rashpa::receiver

@@ -13,16 +13,17 @@
 
 namespace rashpa::receiver {
 
-/// Room for copies of whole stacks, so that a sink that is slow or stands still does not hold slots. All memory is
-/// taken at construction. One thread takes copies, one gives them back.
+/// Memory for copies of whole stacks, so that a slow or stopped sink does not hold slots. The constructor takes all
+/// memory. One thread takes copies, another returns them.
 class StackCopies {
  public:
-  /// `lost_runs`: most runs of lost lines of an image. Throws ResourceError when the memory is not there.
+  /// Takes the memory. `lost_runs` is the most runs of lost lines of an image. Throws ResourceError when there is too
+  /// little memory.
   StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs);
 
-  /// A copy of a sink's input: facts, lost lines and, of accepted images, tables, profiles and the list, the chunk or
-  /// the pixels; windows that end with it go their own way (WindowCopies). An image that was overwritten while it was
-  /// copied is errored in the copy. Null when no room is free.
+  /// Copies a sink's input: facts and lost lines; for accepted images also tables, profiles, and the list, the chunk or
+  /// the pixels. Windows that end with the stack are copied separately (WindowCopies). An image that was overwritten
+  /// during the copy is errored in it. Returns null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;
   void give_back(std::uint32_t slot) noexcept { free_.push_must(&copies_[slot]); }
   [[nodiscard]] const Stack& copy(std::uint32_t slot) const noexcept { return copies_[slot]; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Stacks, a sink and an owner for tests of a sink's line and of its parts.
+/// Stacks, a sink and an owner for tests of a sink's line and its parts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline sink::Output output() {
   return {.buffer = "full", .width = 3, .height = 2, .pixel = PixelType::u16, .stack = kStack, .images = kImages};
 }
 
-/// Stacks as the unit leaves them: image 3 of each five is vetoed, pixels are the image's number.
+/// Stacks as the unit leaves them: image 3 of each five is vetoed; all pixels are the image's number.
 struct Stacks {
   Stacks() : pixels(kImages * kPixels), stacks(kImages / kStack) {
     for (std::uint64_t n = 0; n < stacks.size(); ++n) {
@@ -55,7 +55,7 @@ struct Stacks {
 };
 inline constexpr std::uint64_t kAccepted = 16;
 
-/// Writes down the calls of a line.
+/// An owner that records the calls of a line.
 class Owner final : public LineOwner {
  public:
   void through(const Stack& stack) noexcept override {
@@ -84,7 +84,7 @@ class Owner final : public LineOwner {
   std::vector<std::uint64_t> passed;
 };
 
-/// Keeps all that it gets. A test can make it stand still, fail, or take its time.
+/// A sink that keeps all its input. A test can make it stop, fail, or slow down.
 class TestSink final : public sink::Sink, public sink::Deferring, public sink::RowKeeping {
  public:
   struct Log {
@@ -184,7 +184,7 @@ struct Bench {
   std::shared_ptr<SinkLine> line;
 };
 
-/// Reports some images as overwritten.
+/// A guard that reports some images as overwritten.
 struct Careless final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index == 1; }
 };

@@ -11,18 +11,18 @@
 
 namespace rashpa::receiver {
 
-/// Room for copies of windows of accumulations, so that they outlive the stacks that they end with, and come to a sink
-/// that did not get the stack. All memory is taken at construction. One thread takes copies, one gives them back.
+/// Memory for copies of accumulation windows. The copies outlive the stacks with which the windows end, and reach a
+/// sink that missed the stack. The constructor takes all memory. One thread takes copies, another returns them.
 class WindowCopies {
  public:
   /// Takes memory for the windows that end with `stacks` stacks, and for those of one keep().
   WindowCopies(const std::vector<Accumulation>& accumulations, std::uint32_t stacks);
 
-  /// A stack without images that carries the windows that end with `stack`. Null when no room is free.
+  /// Returns a stack without images that has the windows which end with `stack`; null when no room is free.
   [[nodiscard]] const Stack* take(const Stack& stack) noexcept;
-  /// A copy of windows that no stack carries; there is room for those of one call.
+  /// Copies windows that belong to no stack; there is room for those of one call.
   [[nodiscard]] Accumulated keep(const Accumulated& open) noexcept { return copy(open, carriers_.size()); }
-  /// Returns true when take() has made it.
+  /// Returns true for a stack made by take().
   [[nodiscard]] bool made(const Stack& stack) const noexcept {
     return !carriers_.empty() && &stack >= carriers_.data() && &stack <= &carriers_.back();
   }
@@ -37,7 +37,7 @@ class WindowCopies {
   memory::Ring<std::uint32_t> free_;
 };
 
-/// Returns true when windows end with it.
+/// Returns true when windows end with the stack.
 [[nodiscard]] bool carries_windows(const Stack& stack) noexcept;
 
 }  // namespace rashpa::receiver

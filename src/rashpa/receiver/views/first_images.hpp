@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The first image of a run that was vetoed, and the first partial one, for viewers of the run later: no file has
-/// the one, and few have the other.
+/// Copies of a run's first vetoed and first partial image, for viewers after the run. No file has the first, and few
+/// have the second.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace rashpa::receiver {
 
-/// vetoed: a kernel of the pipeline has refused it; partial: lines of it did not arrive, whatever became of it then.
+/// The kind of image. vetoed: a kernel of the pipeline has refused it; partial: lines of it did not arrive, whatever
+/// its decision.
 enum class FirstOf : std::uint8_t { vetoed, partial };
 
-/// Copies the first images of one buffer. Each is copied once; from then on nothing is left to do. All memory is taken
-/// by the constructor.
+/// Copies the first images of one buffer, each kind once. The constructor takes all memory.
 class FirstImages {
  public:
-  /// `arriving`: of an image in its slot.
+  /// Takes the memory. `arriving` is the form of an image in its slot.
   FirstImages(const sink::Output& output, const ImageForm& arriving, std::uint32_t lost_per_image);
 
-  /// The distributor's thread: copies what is the first of its kind.
+  /// Copies an image that is the first of its kind. The distributor's thread calls it.
   void offer(const Stack& stack) {
     if (awaited_ > 0) keep(stack);
   }
-  /// Returns the first such image; null when there was none yet. May outlive this object. Any thread.
+  /// Returns the first image of that kind, or null when there was none yet. It may outlive this object. Any thread.
   [[nodiscard]] std::shared_ptr<const Preview> first(FirstOf what) const;
 
  private:

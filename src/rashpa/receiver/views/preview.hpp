@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Copies of images, for viewers of a run. Those of accepted ones are made on request, never by themselves.
+/// Copies of images for viewers of a run. Accepted images are copied only on request.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace rashpa::receiver {
 
-/// Describes how an image lies in memory, row-major.
+/// The memory layout of an image, row-major.
 struct ImageForm {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -24,7 +24,7 @@ struct ImageForm {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return std::uint64_t{width} * height * pixel_bytes(pixel); }
 };
 
-/// One image with all that its pipeline found.
+/// One image with all its results.
 struct Preview {
   std::uint64_t index = 0;
   std::uint64_t frame_number = 0;
@@ -32,23 +32,23 @@ struct Preview {
   Completeness completeness = Completeness::open;
   Decision decision = Decision::none;
   VetoReason reason = VetoReason::none;
-  bool arriving = false;  ///< the pipeline has made nothing of it: it is shown as it lies in its slot
+  bool arriving = false;  ///< true: the pipeline made no pixels, so the image is shown as in its slot
   ImageForm form{};
-  std::vector<std::byte> pixels{};  ///< of a list: its pixels, and 0 elsewhere
+  std::vector<std::byte> pixels{};  ///< for a list: its pixels, and 0 elsewhere
   std::vector<LostRun> lost{};
   std::array<Scalar, kMostColumns> scalars{};                 ///< by column of Output::results
-  std::array<std::vector<Scalar>, kMostTables> tables{};      ///< rows one after the other, kMostRows at most
-  std::array<std::vector<double>, kMostProfiles> profiles{};  ///< arrays one after the other
+  std::array<std::vector<Scalar>, kMostTables> tables{};      ///< rows one after another, at most kMostRows
+  std::array<std::vector<double>, kMostProfiles> profiles{};  ///< arrays one after another
 
   static constexpr std::uint32_t kMostRows = 1U << 14U;
 };
 
-/// Takes the memory of a copy, but for that of an image which is shown as it lies in its slot.
+/// Takes the memory of a copy, except for the pixels of an image that is shown as in its slot.
 void reserve_for(const sink::Output& output, std::uint32_t lost_per_image, Preview& preview);
-/// `arriving`: of the image in its slot.
+/// Copies an image; `arriving` is the form of an image in its slot.
 void copy_image(const StackImage& image, const sink::Output& output, const ImageForm& arriving, Preview& into);
 
-/// The previews of one buffer: the latest, and room for the next. All memory is taken by the constructor.
+/// The previews of one buffer: the latest one, and memory for the next. The constructor takes all memory.
 class Previews {
  public:
   Previews(const sink::Output& output, std::uint32_t lost_per_image);
@@ -58,8 +58,8 @@ class Previews {
   void offer(const Stack& stack) {
     if (wanted_.load(std::memory_order_relaxed)) keep(stack);
   }
-  /// The latest copy, which does not change while it is held, and asks for a fresh one. Null before the first accepted
-  /// image. May outlive this object. Any thread.
+  /// Returns the latest copy, which does not change while it is held, and requests a new one. Null before the first
+  /// accepted image. It may outlive this object. Any thread.
   [[nodiscard]] std::shared_ptr<const Preview> latest() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A part of an image as a viewer sees it: coarse, with a mark on pixels that have no value.
+/// A coarse part of an image for a viewer, in which pixels without a value are marked.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace rashpa::receiver {
 
-/// A rectangle of an image in memory. `pixels` and `gaps` point to its first pixel; `pitch`: pixels from one row to the
-/// next, in both. `gaps` has one byte a pixel, not 0 where no module is; it may be null.
+/// A rectangle of an image in memory. `pixels` and `gaps` point to its first pixel; `pitch` is the pixels from one row
+/// to the next in both. `gaps` has one byte a pixel, not 0 where there is no module; it may be null.
 struct Seen {
   const std::byte* pixels = nullptr;
   const std::uint8_t* gaps = nullptr;
@@ -21,15 +21,15 @@ struct Seen {
   PixelType pixel = PixelType::u16;
 };
 
-/// Describes which values are no measurement. Of floats NaN, of unsigned integers the largest are none in any case. Of
-/// signed integers the negative ones, or the least alone.
+/// The values that are no measurement: for floats NaN, for unsigned integers the largest. For signed integers either
+/// all negative values, or only the smallest.
 struct NoValue {
   enum class Signed : std::uint8_t { least, negative };
   Signed of_signed = Signed::least;
   std::span<const double> special{};
 };
 
-/// The type of a view of such pixels: 8 and 16 bits stay or become 16, all others become floats.
+/// Returns the pixel type of a view: 16 bits for pixels of 8 and 16 bits, float for all others.
 constexpr PixelType view_pixel(PixelType pixel) noexcept {
   switch (pixel) {
     case PixelType::u8:
@@ -42,8 +42,8 @@ constexpr PixelType view_pixel(PixelType pixel) noexcept {
   }
 }
 
-/// The largest value of each block of `step` × `step` pixels, row after row, of type view_pixel(); blocks at the right
-/// and at the bottom may be smaller. A block of which no pixel has a value is 65535, -32768, or NaN.
+/// Returns the largest value of each block of `step` × `step` pixels, row after row, of type view_pixel(). Blocks at
+/// the right and the bottom may be smaller. A block without a valid pixel is 65535, -32768, or NaN.
 std::vector<std::byte> view_of(const Seen& seen, const NoValue& none, std::uint32_t step);
 
 }  // namespace rashpa::receiver

@@ -10,24 +10,23 @@
 
 namespace rashpa::scheduler {
 
-/// Decides which images of a lane are given up, and when. It knows the progress of each DTP and the time since which
-/// each image is due, and nothing of pixels, links or units. One thread; call `look` before all other functions at a
-/// given time. Takes memory in the constructor alone.
-///
-/// Images are due as far as anybody knows: those up to the latest that any DTP has sent. Each has a deadline of its
-/// own, from when it became due. A DTP that was silent for a whole stack is not waited for until it is heard again.
+/// Decides which images of a lane are given up, and when. It knows the progress of each DTP and when each image became
+/// due, but no pixels, links or units. One thread; call look() before all other functions at a given time. Only the
+/// constructor takes memory.
+/// Images are due up to the latest that any DTP has sent. Each has a deadline of its own, counted from when it became
+/// due. A DTP that was silent for a whole stack is not awaited until an image of it arrives again.
 class Deadlines {
  public:
-  /// `slots`: images that may be open at a time. `quiet_ns` 0: nobody waits for slots, nor stands still.
+  /// Creates the state. `slots` is the most open images. `quiet_ns` 0: sources neither wait for slots nor stop.
   Deadlines(std::size_t dtps, std::uint32_t slots, std::int64_t deadline_ns, std::int64_t quiet_ns)
       : deadline_ns_(deadline_ns), quiet_ns_(quiet_ns), clock_(deadline_ns, quiet_ns), dtps_(dtps), due_(slots) {}
 
-  /// `granted`: the sources have slots for images before that one; those that have filled all of them have nothing to
-  /// send, which is no silence.
+  /// Advances to time `now`. The sources have slots for images before `granted`; those that have filled all of them
+  /// have nothing to send, so their silence does not count.
   void look(std::int64_t now, std::uint64_t granted) noexcept {
     time_ = clock_.look(now, finishing_ || due() >= granted);
   }
-  /// An image of a DTP is decided, in order. `heard`: by an arrival; otherwise because it was given up.
+  /// Records that an image of a DTP is decided, in order. `heard`: by an arrival; false: it was given up.
   void came(std::size_t dtp, std::uint64_t index, bool heard) noexcept {
     OfDtp& of = dtps_[dtp];
     of.next = index + 1;
@@ -39,14 +38,14 @@ class Deadlines {
   }
   /// Does the same as Lane::hold_deadlines().
   void hold(bool held) noexcept { clock_.hold(held && !finishing_); }
-  /// Tells that nothing more will be sent: one deadline of silence from now on ends all. It looks by itself.
+  /// Ends the run: one deadline of silence from now on ends all images. It calls look() itself.
   void finish(std::int64_t now) noexcept;
-  /// The open end is known now: images up to it are due from now on.
+  /// Records that the open end is known; images up to it are due from now on.
   void tell_end() noexcept;
 
-  /// DTP `dtp` has decided all images before that one.
+  /// Returns the index before which DTP `dtp` has decided all images.
   [[nodiscard]] std::uint64_t next(std::size_t dtp) const noexcept { return dtps_[dtp].next; }
-  /// Images before that one are due: some DTP has sent them.
+  /// Returns the index before which images are due, because a DTP has sent them.
   [[nodiscard]] std::uint64_t due() const noexcept {
     std::uint64_t due = 0;
     for (const OfDtp& dtp : dtps_) due = std::max(due, dtp.next);
@@ -56,18 +55,18 @@ class Deadlines {
   [[nodiscard]] bool all_there(std::uint64_t end) const noexcept {
     return std::all_of(dtps_.begin(), dtps_.end(), [end](const OfDtp& dtp) { return dtp.next >= end; });
   }
-  /// Returns true when any has decided an image from `first` on.
+  /// Returns true when any DTP has decided an image from `first` on.
   [[nodiscard]] bool begun(std::uint64_t first) const noexcept { return due() > first; }
 
-  /// The run as far as it is known.
+  /// The part of the run that is known.
   struct Known {
-    std::uint64_t limit = 0;  ///< no image from here on is due
-    bool end = false;         ///< that is the end of the run
+    std::uint64_t limit = 0;  ///< images from this one on are not due
+    bool end = false;         ///< true: `limit` is the end of the run
   };
-  /// Returns an image of the stack `first` … `end` − 1, which is not all_there(): images before it are given up now, by
-  /// all DTPs that are behind. Each answer is given once.
+  /// Returns an index in the stack `first` … `end` − 1, which is not all_there(). Images before it are given up now, by
+  /// all DTPs that are behind. Each index is returned once.
   [[nodiscard]] std::optional<std::uint64_t> given_up(std::uint64_t first, std::uint64_t end, Known run) noexcept;
-  /// The stack before `end` is handed on.
+  /// Records that the stack before `end` was submitted.
   void handed_on(std::uint64_t end) noexcept;
 
  private:

@@ -25,19 +25,20 @@ struct LaneDtp {
 struct LaneConfig {
   std::string name;
   PixelType pixel = PixelType::u16;
-  std::byte* memory = nullptr;  ///< start of the registered region; unused where the images lie on a device
-  memory::DeviceImages* device_images = nullptr;  ///< where they do; outlives the lane. StackImage::raw is null then
+  std::byte* memory = nullptr;  ///< start of the registered region; unused when the images lie on a device
+  /// the images on a device, or null; outlives the lane. StackImage::raw is null then
+  memory::DeviceImages* device_images = nullptr;
   std::uint64_t pixels_offset = 0;
   std::uint64_t slot_bytes = 0;
   std::uint32_t slots = 0;  ///< a multiple of `stack`
   std::uint32_t stack = 0;
-  std::uint64_t images = 0;  ///< number of images that are due, or the most that may come
+  std::uint64_t images = 0;  ///< images that are due, or the most that may come
   End end = End::known;
-  Slice slice{};  ///< kToldByRecords: the records say which frames come
+  Slice slice{};  ///< kToldByRecords: records name the frames
   std::int64_t deadline_ns = 0;
-  std::int64_t quiet_ns = 0;  ///< see Lane; 0: for ever
+  std::int64_t quiet_ns = 0;  ///< as in Lane; 0: unlimited
   std::vector<LaneDtp> dtps;
-  std::uint32_t run = 0;  ///< for the log
+  std::uint32_t run = 0;  ///< run number, for the log
 };
 
 }  // namespace rashpa::scheduler

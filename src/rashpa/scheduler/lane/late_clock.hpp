@@ -7,20 +7,20 @@
 
 namespace rashpa::scheduler {
 
-/// The time by which images of a lane are late: that in which its sources could send and its process could look. When
-/// all sources fall silent at once, and for much longer than was usual, they stand still (SIGSTOP of their process):
-/// the clock waits for them, for `patience_ns` at most. One thread.
+/// The clock by which images of a lane are late. It counts only while the sources could send and this process could
+/// run. When all sources fall silent at once, and for much longer than usual, their process is stopped (SIGSTOP), and
+/// the clock waits for up to `patience_ns`. One thread.
 class LateClock {
  public:
-  /// A silence within this part of a deadline always counts.
+  /// The divisor of the deadline: a silence shorter than that part always counts.
   static constexpr std::int64_t kDeadlineParts = 4;
 
-  /// `patience_ns` 0: the clock waits for nobody.
+  /// Creates the clock. `patience_ns` 0: it never waits.
   LateClock(std::int64_t deadline_ns, std::int64_t patience_ns) noexcept
       : short_ns_(deadline_ns / kDeadlineParts), patience_ns_(patience_ns) {}
 
-  /// `now`: monotonic. `explained`: there is a reason why nobody sends. Returns nanoseconds that compare with one
-  /// another alone.
+  /// Advances to the monotonic time `now`. `explained`: the silence of the sources has a known reason. Returns
+  /// nanoseconds that may only be compared with other results of this clock.
   std::int64_t look(std::int64_t now, bool explained) noexcept {
     const std::int64_t lived = running_.look(now);
     const std::int64_t step = lived - lived_;
@@ -34,9 +34,9 @@ class LateClock {
     }
     return time_;
   }
-  /// Stops the time of deadlines and of silence at the last look, until it is held no more.
+  /// Stops deadlines and silence at the last look, while `held`.
   void hold(bool held) noexcept { held_ = held; }
-  /// A source was heard, after a look.
+  /// Records an arrival from a source, after a look.
   void heard() noexcept {
     const std::int64_t silence = time_ - heard_;
     // the longest of late, so that single gaps are forgotten
@@ -46,7 +46,7 @@ class LateClock {
     stood_ns_ = 0;
     arrivals_ = std::min(arrivals_ + 1, kFew);
   }
-  /// Returns how long nobody was heard, whether they stood or not; without what was held.
+  /// Returns the duration of the sources' silence, stopped or not, without held time.
   [[nodiscard]] std::int64_t silence() const noexcept { return lived_ - heard_lived_; }
 
  private:

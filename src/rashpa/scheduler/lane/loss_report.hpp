@@ -13,29 +13,29 @@
 
 namespace rashpa::scheduler {
 
-/// Counts of one DTP, destination side; losses are counted in images.
+/// The counts of one DTP on the destination side; losses are counted in images.
 struct LaneDtpStats {
   std::uint64_t complete = 0, partial = 0, missing = 0, lines_missing = 0;
-  std::array<std::uint64_t, 6> losses{};  ///< by link::Loss
+  std::array<std::uint64_t, 6> losses{};  ///< number of images by link::Loss
 };
 
-/// The lowest image that is not complete, and why; `known` is set last.
+/// The lowest incomplete image with its reason; `known` is set last.
 struct FirstIncomplete {
   std::atomic<bool> known{false};  // release by the lane's thread, acquire by a status: the loss is complete
   std::uint64_t index = 0, frame = 0;
   std::uint32_t dtp = 0, module = 0;
   link::Loss loss = link::Loss::none;
-  bool ended = false;  ///< nobody gave it up: the run was ended while it was due
+  bool ended = false;  ///< true: it was not given up, but the run ended while it was due
 };
 
-/// The books of arrivals of one lane by DTP, the first loss, and the log of losses. One thread writes, any reads.
-/// Decides nothing. Takes memory in the constructor alone.
+/// The books of arrivals of one lane by DTP, the first loss, and the log of losses. It makes no decisions. One thread
+/// writes, any thread reads. Only the constructor takes memory.
 class LossReport {
  public:
-  /// `config` outlives it.
+  /// Creates empty books. `config` outlives the object.
   explicit LossReport(const LaneConfig& config);
 
-  /// `dtp`, here and below: position in the lane's list.
+  /// Counts an arrival. Here and below, `dtp` is the position in the lane's list.
   void count(std::size_t dtp, const link::Arrival& arrival) noexcept {
     OfDtp& of = dtps_[dtp];
     auto& counter = arrival.completeness == Completeness::complete  ? of.complete
@@ -48,9 +48,10 @@ class LossReport {
   }
   /// Counts `images` images of a DTP that never began as missing.
   void count_never_come(std::size_t dtp, std::uint64_t images) noexcept;
-  /// Logs a few of the arrivals that are not complete; `image` has its lost lines.
+  /// Logs a few of the incomplete arrivals; `image` has the lost lines.
   void say(std::size_t dtp, const link::Arrival& arrival, const StackImage& image) noexcept;
-  /// Called in the order of images, so that the first one noted is the lowest. `ended`: as FirstIncomplete.
+  /// Stores the first incomplete image. Calls come in the order of images, so that the first one is the lowest. `ended`
+  /// as in FirstIncomplete.
   void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss, bool ended) noexcept;
 
   [[nodiscard]] LaneDtpStats stats(std::size_t dtp) const noexcept;               ///< any thread

@@ -5,18 +5,20 @@
 
 namespace rashpa::scheduler {
 
-/// Makes lost lines of a lane's images look like no measured ones, wherever the images lie, and says whether they still
-/// do. Reads of images their lost runs and places alone. No memory of its own.
+/// Fills lost lines of a lane's images with the lost value, wherever the images lie, and checks that they still have
+/// it. It reads only the lost runs of images and their places. It has no memory of its own.
 class LostPixels {
  public:
-  /// `config` outlives it.
+  /// Creates the object. `config` outlives it.
   explicit LostPixels(const LaneConfig& config) : config_(config) {}
 
-  /// One thread at a time: the lost value over all lost lines. Of a missing image nobody reads a pixel.
+  /// Fills all lost lines with the lost value. Missing images need no fill, because nobody reads them. One thread at a
+  /// time.
   void fill(const StackImage& image) const noexcept;
-  /// Shows the pixels to all threads, behind the last fill() of a stack.
+  /// Makes the fills visible to all threads, after the last fill() of a stack.
   void settle() const noexcept;
-  /// Returns true while all filled parts are there. A late source may have written its lines over them. Any thread.
+  /// Returns true while all filled lines have the lost value; a late source may have written lines over them. Any
+  /// thread.
   [[nodiscard]] bool filled(const StackImage& image) const noexcept;
 
  private:

@@ -14,48 +14,48 @@
 
 namespace rashpa::scheduler {
 
-/// The stacks of a lane, over and over again, and all that arrivals say of each image. Knows no time, no link and no
-/// unit, and touches no pixel. One thread, unless a function says otherwise; a stack that is handed on is its new
-/// owner's until it is released. Takes all memory in its constructor.
+/// The ring of a lane's stacks, in which it records all facts of arrivals for each image. It knows no time, link or
+/// unit, and reads no pixels. One thread, unless a function says otherwise; a submitted stack belongs to its new owner
+/// until its release. The constructor takes all memory.
 class StackRing {
  public:
-  /// `config` outlives it; `guard` is set into all stacks. `compared`: proven CRC32Cs are compared again later, since
-  /// sources can still write into the slots. Throws ConfigError when slots and stack do not fit.
+  /// Takes all memory. `config` outlives the ring; all stacks get `guard`. `compared`: proven CRC32Cs are compared
+  /// again later, since sources can still write into the slots. Throws ConfigError when slots and stack do not fit.
   StackRing(const LaneConfig& config, const SlotGuard& guard, bool compared);
 
   [[nodiscard]] Stack& of(std::uint64_t number) noexcept { return stacks_[number % stacks_.size()]; }
   [[nodiscard]] StackImage& image(std::uint64_t index) noexcept {
     return of(index / config_.stack).images[index % config_.stack];
   }
-  /// The number behind the last image of a stack, in a run of `limit` images.
+  /// Returns the index behind the last image of a stack, in a run of `limit` images.
   [[nodiscard]] std::uint64_t end_of(std::uint64_t number, std::uint64_t limit) const noexcept {
     return std::min((number + 1) * config_.stack, limit);
   }
-  /// Returns false while the image's stack is somebody else's.
+  /// Returns false while another owner has the image's stack.
   [[nodiscard]] bool is_free(std::uint64_t index) const noexcept {
     return index / config_.stack < released_.load(std::memory_order_acquire) + stacks_.size();
   }
-  /// The sources have slots for the images before that one.
+  /// Returns the index before which the sources have slots for images.
   [[nodiscard]] std::uint64_t granted() const noexcept {
     return released_.load(std::memory_order_acquire) * config_.stack + config_.slots;
   }
 
-  /// Clears the stacks up to that of an image that is_free(), below `limit`, for use.
+  /// Opens the stacks up to that of an image for which is_free() is true, below `limit`, and clears them.
   void open_to(std::uint64_t index, std::uint64_t limit) noexcept {
     while (opened_ <= index / config_.stack) open(opened_++, limit);
   }
-  /// Returns true when the arrival is of the same frame as those that others have brought for this open image. Where
-  /// records name the frames, DTPs that disagree have not brought one image.
+  /// Returns true when the arrival has the same frame as earlier arrivals of this open image. Where records name the
+  /// frames, DTPs that disagree did not send the same image.
   [[nodiscard]] bool agrees(const link::Arrival& arrival) noexcept {
     if (config_.slice != kToldByRecords || arrival.completeness == Completeness::missing) return true;
     const std::uint64_t frame = image(arrival.index).frame_number;
     return frame == kUnknownFrame || frame == arrival.record.frame_number;
   }
-  /// An arrival that does not, as it counts.
+  /// Returns an arrival that does not agree in the form in which it counts.
   [[nodiscard]] link::Arrival refused(const link::Arrival& arrival) const noexcept;
-  /// An arrival of an image that is open and with which it agrees().
+  /// Takes an arrival of an open image for which agrees() is true.
   void take(std::size_t dtp, const link::Arrival& arrival) noexcept;
-  /// The first loss of an image, and the DTP, as position.
+  /// The first loss of an image, with the position of its DTP.
   struct FirstLoss {
     std::uint32_t dtp = 0;
     link::Loss loss = link::Loss::none;
@@ -63,12 +63,14 @@ class StackRing {
   [[nodiscard]] FirstLoss first_loss(std::uint64_t index) const noexcept {
     return states_[index % config_.slots].first;
   }
-  /// Closes the stack `number` of `limit` images, which gets no further ones. Each image has its completeness now.
+  /// Closes stack `number` of a run of `limit` images, which gets no more arrivals. Each of its images then has a
+  /// completeness.
   Stack& close(std::uint64_t number, std::uint64_t limit) noexcept;
-  /// Any thread, one at a time and in order: that stack may be used again.
+  /// Frees a stack for reuse. Any thread, one at a time and in order.
   void release(std::uint64_t number) noexcept { released_.store(number + 1, std::memory_order_release); }
 
-  [[nodiscard]] std::uint32_t lost_per_image() const noexcept { return lost_per_image_; }  ///< most runs of lost lines
+  /// most runs of lost lines of an image
+  [[nodiscard]] std::uint32_t lost_per_image() const noexcept { return lost_per_image_; }
 
  private:
   struct ImageState {  // beside the StackImage

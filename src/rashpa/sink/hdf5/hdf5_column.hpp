@@ -8,26 +8,25 @@
 
 namespace rashpa::sink::h5 {
 
-/// Describes how the chunks of a column are stored.
+/// The storage of a column's chunks.
 enum class Storage : std::uint8_t { plain, bitshuffle_lz4 };
 
-/// A dataset that grows along its first dimension, element by element; an element is a value, or an array of `inner`
-/// shape. Appended values collect in one chunk's memory, full chunks are written directly. Nothing is allocated by
-/// append() itself.
+/// A dataset that grows along its first dimension by elements: values, or arrays of shape `inner`. Appended values
+/// collect in the memory of one chunk; full chunks are written directly. append() itself allocates nothing.
 class Column {
  public:
-  /// `value_bytes` is that of `type`; `inner`: the shape of an element, at most two numbers.
+  /// Creates the dataset. `value_bytes` is the size of `type`; `inner` is the shape of an element, at most two numbers.
   Column(hid_t parent, const std::string& name, hid_t type, std::size_t value_bytes, std::size_t chunk_elements,
          Storage storage, std::span<const hsize_t> inner = {});
 
   /// Appends `count` elements. Throws FileError when a full chunk cannot be written; earlier elements stay.
   void append(const void* values, std::size_t count);
-  /// The next flush() forgets elements from `count` on, the remains of a failed append().
+  /// Makes the next flush() discard elements from `count` on, which a failed append() left.
   void truncate(std::uint64_t count) noexcept { limit_ = count; }
-  /// Writes what is buffered and sets the dataset's length. Throws FileError.
+  /// Writes buffered elements and sets the dataset's length. Throws FileError.
   void flush();
   [[nodiscard]] std::uint64_t size() const noexcept { return chunks_ * chunk_elements_ + filled_; }
-  /// The number of values that were given to the file.
+  /// Returns the number of values written to the file.
   [[nodiscard]] std::uint64_t stored() const noexcept { return chunks_ * chunk_elements_; }
   [[nodiscard]] hid_t dataset() const noexcept { return set_.get(); }
   [[nodiscard]] std::uint64_t bytes_stored() const noexcept { return bytes_stored_; }
@@ -49,7 +48,7 @@ class Column {
   std::optional<std::uint64_t> limit_;
 };
 
-/// The column of a C++ type.
+/// Creates a column of a C++ type.
 template <typename T>
 Column column(hid_t parent, const std::string& name, std::size_t chunk_elements, Storage storage = Storage::plain) {
   return Column(parent, name, native<T>(), sizeof(T), chunk_elements, storage);

@@ -7,9 +7,9 @@
 
 namespace rashpa::sink::h5 {
 
-/// The library's type of a pixel in memory.
+/// Returns the library's type of a pixel in memory.
 hid_t native_of(PixelType pixel);
-/// The value that stands for "no valid pixel", in the bytes of the type.
+/// Returns the value that means "no valid pixel", in the bits of the type.
 std::uint32_t fill_bits(PixelType pixel);
 
 }  // namespace rashpa::sink::h5

@@ -17,34 +17,34 @@
 
 namespace rashpa::sink {
 
-/// Describes where an image was stored.
+/// The place of a stored image.
 struct StoredPlace {
-  std::uint32_t file = 0;   ///< number of the data file, counted from 1; 0: nowhere
-  std::uint32_t place = 0;  ///< which of its images
-  std::uint64_t end = 0;    ///< CSR: where its elements end, those of all images before it included
+  std::uint32_t file = 0;   ///< number of the data file, from 1; 0: not stored
+  std::uint32_t place = 0;  ///< position among the images of the file
+  std::uint64_t end = 0;    ///< for CSR: end of its elements, counted over all images
   friend bool operator==(const StoredPlace&, const StoredPlace&) = default;
 };
 
-/// The bytes that hold an image: of a raw file, of a chunk, or of the elements of a list. A loss of power may leave
-/// others in their place.
+/// The bytes of a stored image: in a raw file, in a chunk, or as the elements of a list. After a loss of power the file
+/// may have other bytes there.
 struct RawPlace {
-  std::uint64_t offset = 0;       ///< in a raw file
-  std::uint64_t length = 0;       ///< of a list: elements. 0: nobody has said it
-  std::uint32_t crc32c = 0;       ///< of these bytes; of a list: of the indices, then of the values
-  std::uint32_t rows_crc32c = 0;  ///< of its rows of tables and its profiles, where they are stored
+  std::uint64_t offset = 0;       ///< offset in a raw file
+  std::uint64_t length = 0;       ///< for a list: elements; 0: unknown
+  std::uint32_t crc32c = 0;       ///< CRC32C of these bytes; for a list: of the indices, then of the values
+  std::uint32_t rows_crc32c = 0;  ///< CRC32C of its stored table rows and profiles
   friend bool operator==(const RawPlace&, const RawPlace&) = default;
 };
 
-/// A row of the tables for one image, but for its numbers and lost lines.
+/// A row of the tables for one image, without its numbers and lost lines.
 struct FrameRow {
   std::uint64_t index = 0;
   std::uint64_t frame_number = 0;
   std::uint64_t timestamp_ns = 0;
   StoredPlace stored;
   std::uint32_t flags = 0;
-  std::uint16_t measured = 0;                           ///< 1: the pipeline has looked at its pixels
+  std::uint16_t measured = 0;                           ///< 1: the pipeline has read its pixels
   std::uint16_t profiles = 0;                           ///< 1: its profiles are stored
-  std::array<std::uint32_t, kMostTables> table_rows{};  ///< of each table, when it is stored
+  std::array<std::uint32_t, kMostTables> table_rows{};  ///< stored rows of each table
   std::uint32_t lost_runs = 0;
   Completeness completeness = Completeness::open;
   Decision decision = Decision::none;
@@ -55,45 +55,47 @@ struct FrameRow {
 /// The facts of a run in its journal.
 struct JournalHeader {
   static constexpr std::uint64_t kNotKnown = ~std::uint64_t{0};
-  std::uint64_t images = 0;  ///< that are due; kNotKnown: as many as there are rows, at least
+  std::uint64_t images = 0;  ///< images that are due; kNotKnown: at least as many as there are rows
   [[nodiscard]] bool end_known() const noexcept { return images != kNotKnown; }
   Slice slice{};
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
   ImageForm form = ImageForm::dense;
-  Results results{};  ///< columns of the images' numbers, reasons of vetoes
+  Results results{};  ///< columns of the images' numbers, and veto reasons
 };
 
-/// The rows of a run, one an image and in order of images, in memory and in a journal on disk: fixed records with a
-/// checksum of their own, of which every one that is whole can be read again, however the process ended.
+/// The rows of a run, one for each image in order, in memory and in a journal on disk. The journal has fixed records
+/// with checksums, so that each whole record can be read again, however the process ended.
 class FrameRows {
  public:
-  /// Bytes besides the rows that it takes to complete the master.
+  /// The bytes, besides the rows, that completing the master takes.
   struct Reserve {
     std::uint64_t fixed = 0;
-    std::uint64_t image = 0;  ///< of each
+    std::uint64_t image = 0;  ///< bytes for each image
   };
 
-  /// Prepares `journal`, an empty file that outlives this object, for a run: writes its header, and takes room for the
-  /// rows of all images and `reserve` besides. Where the number of images is not known, it takes room for kBlock
-  /// images, and for as many more whenever those are there. Throws FileError when there is no room at the beginning.
+  /// Prepares `journal`, an empty file that outlives this object, for a run. It writes the header and reserves room for
+  /// the rows of all images and for `reserve`. With an unknown number of images it reserves room for kBlock images, and
+  /// for as many more each time these are used up. Throws FileError when there is no room at the beginning.
   FrameRows(int journal, const JournalHeader& header, const Reserve& reserve);
-  /// Reads the journal. Throws FileError when it is none.
+  /// Reads a journal. Throws FileError when the file is none.
   explicit FrameRows(int journal);
 
-  /// `result`: the sink's result for the image; none: nothing went wrong. Its rows of tables count when it is stored.
+  /// Appends the row of an image. `result` is the sink's result; none: stored without error. Its table rows count when
+  /// it is stored.
   void append(const StackImage& image, ErrorReason result, const StoredPlace& stored, const RawPlace& raw = {});
-  /// The row of an image that the sink never had.
+  /// Appends the row of an image that the sink never got.
   void append(const SkippedImage& image);
-  /// A row of another run, whose image is stored here at `stored` and has the bytes `raw`. Its rows of tables are as
-  /// they were.
+  /// Appends a row of another run, whose image is now stored at `stored` with the bytes `raw`. Its table rows are
+  /// unchanged.
   void append(const FrameRows& from, std::size_t image, const StoredPlace& stored, const RawPlace& raw);
-  /// Writes the rows appended since the last time to the journal; false when that failed: the next call tries again.
+  /// Writes the rows appended since the last call to the journal; returns false when that failed, and the next call
+  /// retries.
   bool note();
-  /// Brings the rows of note() to the disk; false when that failed.
+  /// Flushes the written rows to the disk; returns false when that failed.
   [[nodiscard]] bool sync() const noexcept;
-  /// Gives back the reserved room; rows of note() stay.
+  /// Frees the reserved room; written rows stay.
   void give_back_reserve() noexcept;
 
   [[nodiscard]] const JournalHeader& header() const noexcept { return header_; }
@@ -103,12 +105,12 @@ class FrameRows {
   [[nodiscard]] Scalar scalar(std::size_t image, std::size_t column) const noexcept {
     return scalars_[image * columns() + column];
   }
-  /// The time from the first to the last image whose time is known, by their source.
+  /// Returns the time from the first to the last image with a known time, by the source's clock.
   [[nodiscard]] std::uint64_t lasted_ns() const noexcept;
-  /// The bytes of an image.
+  /// Returns the bytes in which an image is stored.
   [[nodiscard]] const RawPlace& raw_place(std::size_t image) const noexcept { return raw_[image]; }
   [[nodiscard]] const std::vector<LostRun>& lost() const noexcept { return lost_; }  ///< of all rows, in order
-  /// Makes rows of images of which nothing is known: open, undecided, with the frame numbers that they must have.
+  /// Appends rows of unknown images up to the end of the run: open and undecided, with their frame numbers.
   void fill_up();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bytes of a journal, for its writers and readers: a head, a block that describes the columns, and records of
-/// fixed length except their lost lines, each with a checksum of its own.
+/// The bytes of a journal, for its writers and readers: a head, a block that describes the columns, and records with
+/// checksums. Records have a fixed length, apart from their lost lines.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,8 +19,8 @@ std::span<const std::byte> bytes_of(const T& value) noexcept {
   return std::as_bytes(std::span(&value, 1));
 }
 
-/// The head of a journal, in the byte order of the machine: a journal is read on the machine that wrote it, or on one
-/// like it.
+/// The head of a journal, in the byte order of the machine; journals are read on the machine that wrote them, or on a
+/// similar one.
 struct JournalHead {
   std::uint64_t magic = 0x314C4E4A41485352;  // "RSHAJNL1" in memory
   std::uint64_t images = 0, every = 1, phase = 0;
@@ -37,23 +37,23 @@ static_assert(std::is_trivially_copyable_v<LostRun> && sizeof(LostRun) == 12);
 static_assert(std::is_trivially_copyable_v<RawPlace> && sizeof(RawPlace) == 24);
 static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) == 8);
 
-/// The version that a run of this form writes: that of raw files, which outlive their run, has not changed.
+/// Returns the version that a run of this form writes. That of raw files, which outlive their run, has not changed.
 constexpr std::uint32_t version_of(ImageForm form) noexcept { return form == ImageForm::raw ? 2 : 3; }
-/// Returns true when records have a RawPlace.
+/// Returns true when records contain a RawPlace.
 constexpr bool has_places(ImageForm form, std::uint32_t version) noexcept {
   return form == ImageForm::raw || version >= 3;
 }
 
-/// Bytes of a record without its lost runs.
+/// Returns the bytes of a record without its lost runs.
 constexpr std::size_t record_bytes(std::size_t columns, bool has_places) noexcept {
   return sizeof(FrameRow) + columns * sizeof(Scalar) + (has_places ? sizeof(RawPlace) : 0) + sizeof(std::uint32_t);
 }
 
-/// Columns and reasons as lines, behind the head: the number of bytes, the text, its checksum.
+/// Returns columns and reasons as lines, which follow the head: the number of bytes, the text, its checksum.
 [[nodiscard]] std::vector<std::byte> block_of(const Results& results);
-/// The bytes of a block that begins like this; 0 when `begin` is too short to tell.
+/// Returns the bytes of a block that begins with `begin`; 0 when `begin` is too short.
 [[nodiscard]] std::uint64_t block_bytes(std::span<const std::byte> begin) noexcept;
-/// Reads the output of block_of(). False when it is damaged.
+/// Reads the output of block_of(); returns false when it is damaged.
 [[nodiscard]] bool read_block(std::span<const std::byte> block, Results& results);
 
 }  // namespace rashpa::sink

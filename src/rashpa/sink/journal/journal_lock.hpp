@@ -9,17 +9,17 @@
 
 namespace rashpa::sink {
 
-/// Holds the lock of a run's journal, of which nobody writes the run then.
+/// Holds the lock of a run's journal, so that no other process writes the run.
 class JournalLock {
  public:
-  /// Throws FileError, which begins with `who`, when somebody does.
+  /// Takes the lock. Throws FileError, which begins with `who`, when a process writes the run.
   JournalLock(const std::filesystem::path& prefix, const std::string& who) : file_(lock_journal_of(prefix, who)) {}
   ~JournalLock() {
     if (file_ >= 0) ::close(file_);
   }
   JournalLock(const JournalLock&) = delete;
   JournalLock& operator=(const JournalLock&) = delete;
-  /// −1: there is no journal.
+  /// Returns the file descriptor; −1: there is no journal.
   [[nodiscard]] int get() const noexcept { return file_; }
 
  private:

@@ -12,11 +12,11 @@
 
 namespace rashpa::sink {
 
-/// Reads a journal row by row, also one that grows meanwhile: a row that is not there yet, or not whole, is found by a
-/// later call. Used by one thread.
+/// Reads a journal row by row, even while it grows: a row that is missing or incomplete is found by a later call. One
+/// thread.
 class JournalReader {
  public:
-  /// One image: the values of its row, its numbers in the order of the columns, its bytes in its file, its lost lines.
+  /// One image: its row, its numbers in the order of the columns, its bytes in its file, its lost lines.
   struct Record {
     FrameRow row{};
     std::vector<Scalar> scalars;
@@ -24,17 +24,17 @@ class JournalReader {
     std::vector<LostRun> lost;
   };
 
-  /// `journal`: a file that outlives this object. Throws FileError when it is none.
+  /// Opens the reader. `journal` is a file that outlives this object. Throws FileError when it is no journal.
   explicit JournalReader(int journal);
 
   [[nodiscard]] const JournalHeader& header() const noexcept { return header_; }
-  /// The next row, valid until the next call; null when there is none, or none yet. Throws FileError when the file
-  /// cannot be read.
+  /// Returns the next row, valid until the next call; null when there is none at present. Throws FileError when the
+  /// file cannot be read.
   const Record* next();
-  /// Returns true when records say which bytes an image has.
+  /// Returns true when records have the bytes of images.
   [[nodiscard]] bool has_places() const noexcept { return sink::has_places(header_.form, version_); }
-  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }  ///< that were returned
-  [[nodiscard]] std::uint64_t end() const noexcept { return at_; }     ///< where the last one ends, in bytes
+  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }  ///< number of rows returned
+  [[nodiscard]] std::uint64_t end() const noexcept { return at_; }     ///< offset in bytes behind the last row
 
  private:
   bool have(std::size_t bytes);

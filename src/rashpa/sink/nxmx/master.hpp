@@ -13,37 +13,38 @@
 
 namespace rashpa::sink {
 
-/// Creates the master file with all that is known before the first image; it then rests until complete_master() puts
-/// another in its place. The handle keeps its lock, so that readers wait. Throws FileError.
+/// Creates the master file with all facts known before the first image; it stays unchanged until complete_master()
+/// replaces it. The handle keeps its lock, so that readers wait. Throws FileError.
 h5::Handle create_master(const Hdf5Config& config, const std::filesystem::path& path);
 
-/// Keeps the master of raw files as it is before it is completed, from which others can be made (facts_path()). Throws
+/// Keeps a copy of the uncompleted master of raw files, from which other masters can be made (facts_path()). Throws
 /// FileError.
 void keep_facts(const std::filesystem::path& prefix);
 
-/// The contents that complete a master. `stored_index`: of each row its place among the stored images, or −1.
+/// The contents that complete a master. `stored_index` has each row's place among the stored images, or −1.
 struct MasterContents {
   const FrameRows& rows;
   const std::vector<std::int64_t>& stored_index;
   Books books;
   std::uint64_t unknown = 0;
-  /// The time from the start_time of the master to the end, by a monotonic clock, whatever has set a clock since.
+  /// The time from the master's start_time to the end, by a monotonic clock, which does not depend on changes of the
+  /// system time.
   std::uint64_t lasted_ns = 0;
-  std::string end_time{};                         ///< of a master that has one already; empty: see above
-  std::span<const std::uint32_t> special_mask{};  ///< bits to be added to pixel_mask; empty: none
-  std::string accumulated_lost{};                 ///< why the file of accumulations cannot be read
+  std::string end_time{};  ///< for a master that has an end time already; empty: computed from lasted_ns
+  std::span<const std::uint32_t> special_mask{};  ///< bits to add to pixel_mask; empty: none
+  std::string accumulated_lost{};                 ///< reason why the file of accumulations cannot be read
 };
 
-/// Completes a copy of the master of `prefix` with the images, tables and books, brings it to the disk and puts it in
-/// the master's place: whenever it is interrupted, one or the other is there. Throws FileError. Returns why the lists
-/// of peaks, which are there in the tables, too, are not in it; empty when they are, or there are none.
+/// Completes a copy of the master of `prefix` with the images, tables and books, flushes it and replaces the master.
+/// After an interruption, one of the two is in place. Returns why the lists of peaks are not in it (the tables have
+/// them, too); empty when they are, or there are none. Throws FileError.
 std::string complete_master(const std::filesystem::path& prefix, const MasterContents& contents);
 
-/// The books that the rows make.
+/// Returns the books computed from the rows.
 [[nodiscard]] Books books_of(const FrameRows& rows);
 
-/// Returns the place of each row among the stored images: counts those for which `is_stored` returns true; −1 for
-/// others.
+/// Returns the place of each row among the stored images: it counts those for which `is_stored` returns true, and has
+/// −1 for others.
 template <typename IsStored>
 std::vector<std::int64_t> index_stored(const FrameRows& rows, const IsStored& is_stored) {
   std::vector<std::int64_t> places;

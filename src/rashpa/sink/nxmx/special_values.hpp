@@ -11,17 +11,17 @@
 
 namespace rashpa::sink {
 
-/// /entry/rashpa/special_values: the detector's declared values. Nothing when it is empty.
+/// Writes /entry/rashpa/special_values, the detector's declared values; nothing when `special` is empty.
 void write_special_values(hid_t parent, std::span<const SpecialValue> special);
 
-/// Reads the output of write_special_values() from the master; empty when there is nothing.
+/// Reads the values that write_special_values() wrote from the master; empty when there are none.
 std::vector<SpecialValue> read_special_values(const std::filesystem::path& master);
 
-/// The bits that the first stored image of a dense run says, for a run whose receiver was killed; empty when no image
-/// can be read, or when nothing was declared.
+/// Returns the mask bits of the first stored image of a dense run whose receiver was killed. Empty when no image can be
+/// read, or no special values were declared.
 std::vector<std::uint32_t> special_mask_of(const std::filesystem::path& prefix, const FrameRows& rows);
 
-/// Adds bits to the pixel_mask of the detector's group. `bits` empty: leaves it. Throws FileError.
+/// Adds bits to the pixel_mask of the detector's group, unless `bits` is empty. Throws FileError.
 void add_to_pixel_mask(hid_t detector, std::span<const std::uint32_t> bits);
 
 }  // namespace rashpa::sink

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes of large aligned blocks, several at a time, and the syncs that bring them to the device.
+/// Writes of large aligned blocks, several at a time, with syncs that flush them to the device.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,45 +11,46 @@
 
 namespace rashpa::sink {
 
-/// Offsets and lengths in raw files are multiples of it; so are addresses, where the file system does not say less.
+/// The alignment of offsets and lengths in raw files, and of addresses unless the file system allows less.
 inline constexpr std::size_t kBlockAlignment = 4096;
-/// Longer writes are cut into these.
+/// The largest write; longer writes are cut into pieces of this size.
 inline constexpr std::size_t kLargestWrite = std::size_t{4} << 20;
 
-/// One request. `data` null: a sync of earlier, finished writes to `file`.
+/// A request. `data` null: a sync of earlier, finished writes to `file`.
 struct BlockRequest {
   int file = -1;
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
   std::uint64_t offset = 0;
-  std::uint64_t token = 0;  ///< of the caller
+  std::uint64_t token = 0;  ///< token of the caller
 };
 
 struct BlockAnswer {
   std::uint64_t token = 0;
-  std::size_t bytes = 0;  ///< that were written, maybe fewer than asked for
-  int error = 0;          ///< errno; 0: it went well
+  std::size_t bytes = 0;  ///< bytes written, maybe fewer than requested
+  int error = 0;          ///< errno; 0: success
 };
 
-/// Used by one thread, which counts its requests: no more than `in_flight` writes and kMostSyncs syncs at a time. Takes
-/// all memory when it is made.
+/// Writes blocks, with several requests in flight. One thread uses it and counts its requests: at most `in_flight`
+/// writes and kMostSyncs syncs. The constructor takes all memory.
 class BlockWriter {
  public:
   static constexpr unsigned kMostSyncs = 5;
   virtual ~BlockWriter() = default;
-  /// Submits a request, whose memory must stay until the answer.
+  /// Submits a request; its memory must stay unchanged until the answer.
   virtual void submit(const BlockRequest& request) noexcept = 0;
-  /// The next answer, in any order; false when there is none yet.
+  /// Takes the next answer, in any order; returns false when there is none yet.
   virtual bool take(BlockAnswer& answer) noexcept = 0;
-  /// Returns when take() has something; something must be on its way.
+  /// Waits until take() has an answer; a request must be in flight.
   virtual void wait() noexcept = 0;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 };
 
-/// Throws ResourceError when the kernel does not allow io_uring, or gives no threads.
+/// Makes a writer with io_uring. Throws ResourceError when the kernel does not allow it; the function below does so
+/// when it gets no threads.
 std::unique_ptr<BlockWriter> make_uring_writer(unsigned in_flight);
 std::unique_ptr<BlockWriter> make_thread_writer(unsigned in_flight);
-/// The one that `wanted` names. `why`: why automatic has not chosen io_uring.
+/// Makes the requested writer. `why` gets the reason when automatic has not chosen io_uring.
 std::unique_ptr<BlockWriter> make_block_writer(const BlockWriting& wanted, std::string& why);
 
 }  // namespace rashpa::sink

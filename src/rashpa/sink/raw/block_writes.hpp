@@ -10,35 +10,35 @@
 
 namespace rashpa::sink {
 
-/// Long writes through a BlockWriter: cut into its requests, short ones continued, never more than `in_flight` at a
-/// time. Takes all memory when it is made. Used by one thread.
+/// Long writes through a BlockWriter: it cuts them into requests, continues incomplete ones, and keeps at most
+/// `in_flight` in flight. The constructor takes all memory. One thread.
 class BlockWrites {
  public:
-  /// Reports that bytes [offset, offset + bytes) of a file could not be written, and why (errno).
+  /// Reports that bytes [offset, offset + bytes) of a file could not be written, with the errno.
   using Failed = std::function<void(int file, std::uint64_t offset, std::size_t bytes, int error)>;
 
   BlockWrites(std::unique_ptr<BlockWriter> writer, unsigned in_flight, Failed failed);
 
-  /// `owner`, when there is one, counts the requests that read these bytes; 0: they may be used for something else.
+  /// Queues a write. `owner`, if not null, counts the requests that read these bytes; at 0 they may be reused.
   void write(int file, const std::byte* data, std::size_t bytes, std::uint64_t offset, unsigned* owner = nullptr);
-  /// Writes that were asked for until now are those before the mark.
+  /// Sets the mark behind all writes so far.
   void mark() noexcept {
     marked_ += 1;
     before_mark_ = requests_.size() - free_.size();
   }
-  /// Returns how many of them are still on their way, as far as one has looked.
+  /// Returns how many writes before the mark were still in flight at the last check.
   [[nodiscard]] std::size_t before_mark() const noexcept { return before_mark_; }
-  /// Begins a sync, which finished_sync() reports. No more than BlockWriter::kMostSyncs at a time.
+  /// Begins a sync, which finished_sync() reports; at most BlockWriter::kMostSyncs at a time.
   void sync(int file, std::uint64_t token);
   struct Sync {
     std::uint64_t token = 0;
     int error = 0;
   };
-  /// A sync that has ended, in any order; false when there is none.
+  /// Takes a finished sync, in any order; returns false when there is none.
   [[nodiscard]] bool finished_sync(Sync& sync);
-  /// Returns when a request more has ended; one must be on its way.
+  /// Waits until one more request has ended; one must be in flight.
   void wait();
-  /// Returns when no write is on its way.
+  /// Waits until no write is in flight.
   void drain();
   [[nodiscard]] bool syncing() const noexcept { return syncs_ > 0; }
   [[nodiscard]] std::string_view name() const noexcept { return writer_->name(); }

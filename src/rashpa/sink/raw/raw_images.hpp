@@ -15,9 +15,9 @@ namespace rashpa::sink {
 /// The stored images of a raw run, read in their order.
 class RawImages {
  public:
-  /// `rows` outlives this object; it may come from anywhere, as the files may.
+  /// Opens the images. `rows`, which may be untrusted like the files, outlives this object.
   RawImages(std::filesystem::path prefix, const FrameRows& rows);
-  /// Reads the image of row `image` into `out`. Returns false when the file does not hold it as it was written.
+  /// Reads the image of row `image` into `out`. Returns false when the file does not have it as it was written.
   [[nodiscard]] bool read(std::size_t image, std::span<std::byte> out);
   /// Returns true when the image of row `image` is in its file as it was written.
   [[nodiscard]] bool read(std::size_t image);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Images and rows of tables, read again and compared with the sums that the journal has of them: after a loss of
-/// power a file may hold other bytes than were written to it.
+/// Checks of images and table rows: they are read again and compared with the checksums in the journal, since after a
+/// loss of power a file may have other bytes than were written.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +16,14 @@
 
 namespace rashpa::sink {
 
-/// The images in HDF5 data files. A journal of an earlier version has no sums: its images are taken as they are.
+/// Checks images in HDF5 data files. A journal of an earlier version has no checksums, so its images are accepted
+/// unchecked.
 class ProvenImages {
  public:
-  /// `rows` outlives this object; it may come from anywhere, as the files may.
+  /// Opens the images. `rows`, which may be untrusted like the files, outlives this object.
   ProvenImages(std::filesystem::path prefix, const FrameRows& rows);
-  /// Returns true when the data file has the image of row `image`, as it was written. Throws RefusedError when the
-  /// system does not let the file be opened.
+  /// Returns true when the data file has the image of row `image` as it was written. Throws RefusedError when the
+  /// system refuses to open the file.
   [[nodiscard]] bool has(std::size_t image);
 
  private:
@@ -38,13 +39,12 @@ class ProvenImages {
   std::vector<std::byte> scratch_;
 };
 
-/// The rows of tables and the profiles of images, asked of one image after the other.
+/// Checks the table rows and profiles of images, one image after another.
 class ProvenRows {
  public:
-  /// `path`: the file of tables, which may not be there. Throws RefusedError as ProvenImages does.
+  /// Opens the file of tables at `path`, which may be absent. Throws RefusedError as ProvenImages does.
   ProvenRows(const std::filesystem::path& path, const FrameRows& rows);
-  /// Returns true when the file has the rows of image `image`, as they were written. To be asked of all images in their
-  /// order.
+  /// Returns true when the file has the rows of image `image` as they were written. Call it for all images in order.
   [[nodiscard]] bool has(std::size_t image);
 
  private:
@@ -63,12 +63,12 @@ class ProvenRows {
   std::vector<std::byte> scratch_;
 };
 
-/// Leaves out of the file of accumulations, where there is one, the windows that are not as they were written. Returns
-/// why it cannot be read; it stays as it is then. Throws RefusedError as ProvenImages does.
+/// Removes windows that are not as written from the file of accumulations, if there is one. Returns the reason when it
+/// cannot be read, and then leaves it unchanged. Throws RefusedError as ProvenImages does.
 [[nodiscard]] std::string prove_windows(const std::filesystem::path& path);
 
-/// Brings all files that `rows` tell of to the disk, and those of tables and accumulations: their writer may have been
-/// killed before, and without their journal nothing tells of bytes that a loss of power takes. Throws FileError.
+/// Flushes all files of `rows`, and those of tables and accumulations. Their writer may have been killed before it did,
+/// and without the journal nothing would reveal bytes lost with the power. Throws FileError.
 void bring_to_disk(const std::filesystem::path& prefix, const FrameRows& rows);
 
 }  // namespace rashpa::sink

@@ -8,24 +8,25 @@
 
 namespace rashpa::sink {
 
-/// The images that a MemorySink holds, oldest first.
+/// The images in a MemorySink, oldest first.
 struct MemorySnapshot {
   std::vector<std::uint64_t> frame_numbers;
   std::vector<std::byte> pixels;  ///< [image][row][column] of the sink's pixel type
 };
 
-/// Keeps the latest `capacity` accepted images in memory taken at construction; every accepted image counts as written.
-/// CSR images are expanded (pixels not listed are 0).
+/// Keeps the latest `capacity` accepted images in memory taken by the constructor; all accepted images count as
+/// written. CSR images are expanded (pixels not listed are 0).
 class MemorySink final : public Sink {
  public:
-  /// Throws ConfigError when the images are empty or none is kept, ResourceError when the memory is not there.
+  /// Takes the memory. Throws ConfigError when images are empty or capacity is 0, ResourceError when there is too
+  /// little memory.
   MemorySink(std::uint32_t capacity, std::uint32_t width, std::uint32_t height, PixelType pixel);
   Put put(const Stack& stack, std::span<ErrorReason> results) override;
   void close(const Books&) override {}
   [[nodiscard]] SinkStats stats() const noexcept override;
   [[nodiscard]] std::string error() const override;
 
-  /// Copies of the held images. Any thread; put() waits for it.
+  /// Returns copies of the images. Any thread; put() waits for it.
   [[nodiscard]] MemorySnapshot snapshot() const;
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }

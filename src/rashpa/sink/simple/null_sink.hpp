@@ -9,7 +9,7 @@ namespace rashpa::sink {
 /// Counts accepted images and stores none, for benchmarks of everything before the sink.
 class NullSink final : public Sink {
  public:
-  /// `image_bytes`: of one dense image, for SinkStats::bytes_written.
+  /// Creates the sink. `image_bytes` is the size of a dense image, for SinkStats::bytes_written.
   explicit NullSink(std::uint64_t image_bytes) : image_bytes_(image_bytes) {}
   [[nodiscard]] bool is_prompt() const noexcept override { return true; }
   Put put(const Stack& stack, std::span<ErrorReason> results) override;

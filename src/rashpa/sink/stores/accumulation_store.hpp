@@ -13,20 +13,19 @@
 
 namespace rashpa::sink {
 
-/// Stores the windows of accumulations: <prefix>_accumulated.h5 with an NXdata group /entry/accumulated/<name> for
-/// each, one dataset a quantity, [window][elements]; `window`, `first_image`, `end_image` and `images` say which window
-/// each is, `crc32c` proves it. A window that has been put is in the file, and can be read while the file grows (SWMR).
-/// Used by the thread of an Hdf5Sink only.
+/// Stores accumulation windows in <prefix>_accumulated.h5. Each accumulation has an NXdata group
+/// /entry/accumulated/<name> with one dataset for each quantity, [window][elements]. `window`, `first_image`,
+/// `end_image` and `images` describe each window, and `crc32c` proves it. A window is readable after put(), while the
+/// file grows (SWMR). Only the thread of an Hdf5Sink uses it.
 class AccumulationStore {
  public:
-  /// Creates the file; throws FileError. `files` outlives the store.
-  /// `threads`: that compress.
+  /// Creates the file. `files` outlives the store; `threads` is the number of compressing threads. Throws FileError.
   AccumulationStore(const std::vector<Accumulation>& accumulations, const OutputFiles& files, unsigned threads);
 
-  /// Appends the windows that have ended, if any, and brings them to the file. The first reason why that failed in
-  /// `error`; the next window is tried again. Does not throw.
+  /// Appends windows that have ended, if any, and flushes them to the file. `error` gets the first reason of a failure;
+  /// the next window is tried again. Does not throw.
   void put(const Accumulated& windows, std::string& error);
-  /// Completes the file after the last put(), and brings it to the disk. Errors as of put().
+  /// Completes the file after the last put(), and flushes it to the disk. Errors as in put().
   void settle(std::string& error);
   [[nodiscard]] std::uint64_t bytes_stored() const noexcept { return bytes_stored_; }
 
@@ -50,12 +49,12 @@ class AccumulationStore {
   std::uint64_t bytes_stored_ = 0;
 };
 
-/// Leaves out of a file that its writer has not closed the windows from the first one on that is not as it was written:
-/// each has the sum of its values in `crc32c`. Throws FileError when the file is damaged.
+/// Removes windows from a file that its writer has not closed, beginning with the first one whose values do not match
+/// `crc32c`. Throws FileError when the file is damaged.
 void keep_proven_windows(const std::filesystem::path& path);
 
-/// Writes into the master /entry/rashpa/accumulated, a link to all of them; nothing where the run has no such file.
-/// `lost`: why the file cannot be read; `accumulated_lost` says it in place of the link. Throws FileError.
+/// Writes a link to all windows, /entry/rashpa/accumulated, into the master, if the run has such a file. `lost` is the
+/// reason why the file cannot be read, which `accumulated_lost` then has in place of the link. Throws FileError.
 void refer_to_accumulations(hid_t rashpa, const std::filesystem::path& prefix, const std::string& lost);
 
 }  // namespace rashpa::sink

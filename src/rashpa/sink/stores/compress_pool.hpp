@@ -14,30 +14,29 @@
 
 namespace rashpa::sink {
 
-/// Compresses images on threads of its own while the caller writes those that are done. All memory is taken at
-/// construction.
+/// Compresses images on its own threads while the caller writes finished ones. The constructor takes all memory.
 class CompressPool : private memory::Team::Work {
  public:
-  /// `threads` ≥ 1; images of `image_bytes` bytes with elements of `element_bytes` (1, 2, 4 or 8). Throws ResourceError
-  /// when a thread cannot be started.
+  /// Starts the threads. `threads` ≥ 1; images have `image_bytes` bytes with elements of `element_bytes` (1, 2, 4 or
+  /// 8). Throws ResourceError when a thread cannot be started.
   CompressPool(unsigned threads, std::size_t element_bytes, std::size_t image_bytes);
   CompressPool(const CompressPool&) = delete;
   CompressPool& operator=(const CompressPool&) = delete;
   ~CompressPool() override = default;
 
-  /// An image. `may_change`: others may write into it meanwhile, so that it is compressed from a copy.
+  /// An image to compress. `may_change`: other writers may change it meanwhile, so it is compressed from a copy.
   struct Given {
     const std::byte* pixels = nullptr;
     bool may_change = false;
   };
-  /// Returns true when the chunk of image i may be stored: its compressed bytes `read` are those of the image. Any
-  /// thread of the pool calls it after the last read of the image.
+  /// Returns true when the chunk of image i may be stored, because `read`, the bytes that were compressed, is the
+  /// image. A thread of the pool calls it after the last read of the image.
   using Judge = std::function<bool(std::size_t i, const std::byte* read)>;
-  /// Receives image i's chunk, an empty one when it was refused; called in order, on the thread that called run().
+  /// Receives image i's chunk, an empty one when it was refused; called in order by the thread that called run().
   using Write = std::function<void(std::size_t i, std::span<const std::byte> chunk)>;
-  /// Compresses `images`, calls `judge` for each, and `write` with its chunk. Returns when all are written. Fewer
-  /// images than threads: all threads work on each of them. Throws what `judge` or `write` throws, after the threads
-  /// have left `images` alone; the pool can be used again then.
+  /// Compresses `images`, and calls `judge` and then `write` for each. Returns when all are written. With fewer images
+  /// than threads, all threads work on each image. Throws what `judge` or `write` throws, after the threads have
+  /// stopped reading `images`; the pool stays usable.
   void run(std::span<const Given> images, const Judge& judge, const Write& write);
 
  private:

@@ -17,27 +17,26 @@
 
 namespace rashpa::sink {
 
-/// Rows of tables, by table; the last number: images with their profiles.
+/// The number of rows of each table; the last number is that of images with profiles.
 using TableRows = std::array<std::uint64_t, kMostTables + 1>;
 inline constexpr std::size_t kProfiles = kMostTables;
 
-/// Stores the rows and profiles that kernels have found in stored images: <prefix>_tables.h5 with
-/// /entry/tables/<name>/<column>, the rows of all images one after the other, and /entry/profiles/<name>/<array>
-/// [image][bin] beside the axes; how many rows are an image's, and whether it has profiles, FrameRow says. They reach
-/// the file in chunks. Used by the thread of an Hdf5Sink only.
+/// Stores the table rows and profiles of stored images in <prefix>_tables.h5. /entry/tables/<name>/<column> has the
+/// rows of all images one after another; /entry/profiles/<name>/<array> is [image][bin], beside the axes. FrameRow has
+/// the number of rows of an image, and whether it has profiles. Rows reach the file in chunks. Only the thread of an
+/// Hdf5Sink uses it.
 class TableStore {
  public:
-  /// Creates the file; throws FileError. `files` outlives the store.
+  /// Creates the file. `files` outlives the store. Throws FileError.
   TableStore(const Results& results, const OutputFiles& files);
 
-  /// Appends the rows and profiles of one image that is stored. False when they could not be kept, and why in `error`
-  /// (the first reason only): nothing can follow them then. `crc32c`: of all its values, as they are stored. Does not
-  /// throw.
+  /// Appends the rows and profiles of one stored image. `crc32c` gets the checksum of all its values as stored. Returns
+  /// false when they could not be kept, with the first reason in `error`; nothing can follow them then. Does not throw.
   bool put(const StackImage& image, std::uint32_t& crc32c, std::string& error);
-  /// Brings the rows to the file; of the images that put() has taken, how many have all theirs there.
+  /// Flushes the rows to the file; returns how many images of put() have all their rows there.
   std::uint64_t flush(std::string& error);
-  /// Completes the file after the last put(), brings it to the disk and looks what is in it. Returns the rows of each
-  /// table that can be read. Puts the first reason into `error`. Does not throw.
+  /// Completes the file after the last put(), flushes it to the disk and verifies it. Returns the readable rows of each
+  /// table. Puts the first reason of a failure into `error`. Does not throw.
   TableRows settle(std::string& error);
   [[nodiscard]] std::uint64_t bytes_stored() const noexcept;
 
@@ -61,10 +60,10 @@ class TableStore {
   bool broken_ = false;
 };
 
-/// Asked of the rows of a run in their order, one after the other: whether what they say of tables is in the file.
+/// Checks for the rows of a run, in order, whether their table rows are in the file.
 class RowsOfImages {
  public:
-  /// `there`: rows of each table that can be read.
+  /// Starts the check. `there` has the readable rows of each table.
   explicit RowsOfImages(const TableRows& there) noexcept : there_(there) {}
   [[nodiscard]] bool are_there(const FrameRow& row) noexcept;
 
@@ -73,26 +72,26 @@ class RowsOfImages {
   TableRows end_{};
 };
 
-/// Where a column of a table, and an array of a profile, lie in the file.
+/// Returns the path of a table's column in the file; the function below that of a profile's array.
 [[nodiscard]] std::string path_of(const Table& table, const Column& column);
 [[nodiscard]] std::string path_of(const Profile& profile, const std::string& what);
 
-/// The elements of a dataset that can be read, as readable() says.
+/// A function that returns the readable elements of a dataset, as readable() does.
 using Reading = std::uint64_t (*)(const std::filesystem::path& path, const char* dataset);
 
-/// Rows of each table that can be read from a file of tables, and images with profiles; it may have been left by a
-/// process that was killed.
+/// Returns the readable rows of each table in a file of tables, and the images with profiles. A killed process may have
+/// left the file.
 TableRows readable_rows(const std::filesystem::path& path, const Results& results, Reading read);
 
-/// Returns the rows of each table that can be read, where the run has tables; none of a file that is not there, or
-/// damaged. Throws RefusedError when the system does not let it be opened.
+/// Returns the readable rows of each table, if the run has tables; none for a file that is absent or damaged. Throws
+/// RefusedError when the system refuses to open it.
 TableRows readable_tables(const std::filesystem::path& path, const Results& results);
 
-/// Writes into the master /entry/rashpa/tables/<name> with `ptr` and links to the columns. Throws FileError.
+/// Writes /entry/rashpa/tables/<name> into the master, with `ptr` and links to the columns. Throws FileError.
 void refer_to_tables(hid_t rashpa, const std::filesystem::path& prefix, const FrameRows& rows);
 
-/// Writes into the master /entry/rashpa/profiles/<name>, an NXdata of the stored images' arrays with links to the axes.
-/// Where the profile follows a definition, it writes the subentry /entry/<name>, too. Throws FileError.
+/// Writes /entry/rashpa/profiles/<name> into the master: an NXdata of the stored images' arrays with links to the axes.
+/// A profile that follows a definition also gets the subentry /entry/<name>. Throws FileError.
 void refer_to_profiles(hid_t entry, const std::filesystem::path& prefix, const FrameRows& rows,
                        std::span<const std::int64_t> stored_index);
 

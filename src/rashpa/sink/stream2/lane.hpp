@@ -21,24 +21,24 @@ using publish::Pattern;
 
 /// The configuration of a lane.
 struct LaneConfig {
-  std::string endpoint{};     ///< of the first outlet
-  std::uint32_t outlets = 1;  ///< on ports that follow each other
+  std::string endpoint{};     ///< endpoint of the first outlet
+  std::uint32_t outlets = 1;  ///< number of outlets, on consecutive ports
   Pattern pattern = Pattern::push;
-  std::uint32_t waiting = 256;      ///< messages that wait for a consumer
-  std::uint64_t image_bytes = 0;    ///< of a usual message with an image that does not compress
-  std::uint64_t message_bytes = 0;  ///< of the largest message of all
+  std::uint32_t waiting = 256;      ///< most messages that wait for a consumer
+  std::uint64_t image_bytes = 0;    ///< bytes of a usual message with an image that does not compress
+  std::uint64_t message_bytes = 0;  ///< bytes of the largest message
   std::int64_t run = -1;
   std::string buffer{};
 };
 
-/// The way of messages to the process that sends them (publish/process.hpp), which has the sockets, and that process's
-/// counts of its consumers. Nothing here waits long: a process that is not there, or stands still, takes nothing. One
-/// thread, but for status().
+/// Passes messages to the process that sends them (publish/process.hpp), which has the sockets, and reads that
+/// process's counts of consumers. No call waits long: a process that is absent or stopped takes no messages. One
+/// thread, except for status().
 class Lane {
  public:
-  /// Takes the ports and starts the process. Throws ConfigError, ResourceError.
+  /// Opens the ports and starts the process. Throws ConfigError, ResourceError.
   explicit Lane(const LaneConfig& config);
-  /// Leaves at once; queued messages are lost, unless leave() was called before.
+  /// Ends the process at once; queued messages are lost unless leave() was called before.
   ~Lane() = default;
 
   // The number of outlets at the last look.
@@ -49,27 +49,27 @@ class Lane {
   /// Returns true when a consumer has the start and room for a message. It asks the publisher again when there seems to
   /// be no room.
   [[nodiscard]] bool wants_image();
-  /// Returns true when the publisher has just started and lacks the start of the series.
+  /// Returns true when the publisher was just started and lacks the start of the series.
   [[nodiscard]] bool owes_start() const noexcept;
 
-  /// Newcomers get this first. False: it was not taken.
+  /// Sends the start, which each new consumer gets first; returns false when it was not taken.
   bool send_start(std::span<const std::byte> message);
-  /// Both parts behind each other, to all outlets. How many have taken it; none: it does not fit.
+  /// Sends both parts as one message to all outlets. Returns how many have taken it; nothing: the message is too large.
   std::optional<std::uint32_t> send_image(std::span<const std::byte> head, std::span<const std::byte> chunk);
   bool send_end(std::size_t outlet, std::span<const std::byte> message);
-  /// An image for which no message was made.
+  /// Counts an image for which no message was made.
   void miss_image() noexcept;
-  /// Leaves the stream: nothing more comes, and queued messages get some seconds.
+  /// Leaves the stream: no more messages come, and queued messages get some seconds to leave.
   void leave() noexcept;
 
-  /// Any thread.
+  /// Returns the state of an outlet. Any thread.
   [[nodiscard]] ConsumerStatus status(std::size_t outlet) const;
   [[nodiscard]] std::uint64_t restarts() const { return process_->restarts(); }
-  /// The sending process, for tests.
+  /// Returns the sending process, for tests.
   [[nodiscard]] const publish::Process& process() const noexcept { return *process_; }
 
  private:
-  /// None: nobody has answered.
+  /// Sends a request to the process; returns its answer, or nothing when there was none in time.
   std::optional<std::uint32_t> ask(publish::Ask what, std::span<const std::byte> head = {},
                                    std::span<const std::byte> rest = {}, std::size_t outlet = 0);
   std::optional<std::uint32_t> wait_for_answer();
@@ -79,8 +79,8 @@ class Lane {
   std::uint64_t message_bytes_;
   std::vector<publish::Listener> listeners_;
   publish::SharedWords<publish::StreamWords> words_;
-  std::atomic<std::uint64_t> missed_{0};       ///< at all outlets: images that were never offered, or that nobody took
-  std::unique_ptr<publish::Process> process_;  ///< last: it uses all of the above
+  std::atomic<std::uint64_t> missed_{0};  ///< at all outlets: images that were never offered, or that no outlet took
+  std::unique_ptr<publish::Process> process_;  ///< declared last, as it uses all members above
 };
 
 }  // namespace rashpa::sink::stream2

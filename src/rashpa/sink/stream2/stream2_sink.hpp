@@ -20,24 +20,23 @@
 namespace rashpa::sink {
 
 struct Stream2Config {
-  std::string endpoint;       ///< of the first outlet, tcp://ADDRESS:PORT
-  std::uint32_t outlets = 1;  ///< on ports that follow each other; port 0: any free ones
+  std::string endpoint;       ///< endpoint of the first outlet, tcp://ADDRESS:PORT
+  std::uint32_t outlets = 1;  ///< number of outlets, on consecutive ports; port 0: any free ones
   stream2::Pattern pattern = stream2::Pattern::push;
-  std::uint32_t waiting = 256;  ///< messages that wait for a consumer before it misses some
-  double wait_s = 0;            ///< at begin(), until each outlet has a consumer
+  std::uint32_t waiting = 256;  ///< most messages that wait for a consumer before it misses some
+  double wait_s = 0;            ///< time that begin() waits until each outlet has a consumer
   NxmxMetadata metadata{};
 };
 
-/// Sends accepted images to programs that read DECTRIS Stream V2: CBOR by ZeroMQ (docs/reference/stream2.md), which
-/// lives in a process of its own. Each outlet has a queue of its own, and none is waited for: an image for which an
-/// outlet has no room, or no listener, is counted as missed there, as is one while that process is not there.
-///
-/// An image is written when the queue of at least one outlet has taken it, and dropped when none has. `start` goes to
-/// newcomers, `end` also when the run is left early. At the end consumers have five seconds to fetch what waits for
-/// them.
+/// Sends accepted images to programs that read DECTRIS Stream V2: CBOR by ZeroMQ (docs/reference/stream2.md), by a
+/// separate process. Each outlet has its own queue, and the sink waits for none. An image counts as missed at an outlet
+/// without room or consumer, and while that process is absent.
+/// An image is written when the queue of at least one outlet has taken it, and dropped otherwise. New consumers get
+/// `start` first; `end` is also sent when the run is left early. At the end consumers have five seconds to fetch queued
+/// messages.
 class Stream2Sink final : public Sink, public RowKeeping, public Sending {
  public:
-  /// Binds the sockets. Throws ConfigError when that cannot be or images are lists, ResourceError without libzmq.
+  /// Binds the sockets. Throws ConfigError when that fails or images are lists, ResourceError without libzmq.
   Stream2Sink(const Stream2Config& config, const Output& output);
   ~Stream2Sink() override;
   void begin() override;
@@ -48,7 +47,7 @@ class Stream2Sink final : public Sink, public RowKeeping, public Sending {
   [[nodiscard]] std::string error() const override { return {}; }
   [[nodiscard]] std::vector<ConsumerStatus> consumers() const override;
   [[nodiscard]] std::uint64_t restarts() const override { return lane_.restarts(); }
-  /// The sending process, for tests.
+  /// Returns the sending process, for tests.
   [[nodiscard]] const publish::Process& process() const noexcept { return lane_.process(); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Consumers of a stream and images for it, for tests.
+/// Consumers of a stream, and images for it, for tests.
 #include <gtest/gtest.h>
 #include <zmq.h>
 
@@ -34,7 +34,7 @@ inline Stream2Config config_of(std::uint32_t outlets, std::uint32_t waiting = 25
   return {.endpoint = "tcp://127.0.0.1:0", .outlets = outlets, .pattern = pattern, .waiting = waiting};
 }
 
-/// Stack n of one image, whose pixels follow from its number; every fifth one is vetoed.
+/// Stacks of one image whose pixels follow from the stack's number; each fifth image is vetoed.
 class Images {
  public:
   const Stack& stack(std::uint64_t n) {
@@ -84,7 +84,7 @@ class Client {
     zmq_msg_close(&message);
     return text;
   }
-  /// The messages up to the end: the beginning of each.
+  /// Returns the begin of each message up to the end message.
   std::vector<std::string> all() {
     std::vector<std::string> types;
     for (std::string message = next(); !message.empty(); message = next()) {
@@ -105,7 +105,8 @@ class Client {
   void* socket_;
 };
 
-/// Puts images until each outlet has sent one: then all of them are connected. Returns the number of the next image.
+/// Puts images until each outlet has sent one, which shows that all are connected. Returns the number of the next
+/// image.
 inline std::uint64_t put_until_connected(Stream2Sink& sink, Images& images) {
   std::uint64_t n = 0;
   ErrorReason result{};
@@ -119,7 +120,8 @@ inline std::uint64_t put_until_connected(Stream2Sink& sink, Images& images) {
   return n;
 }
 
-/// The number behind a key of a message, in CBOR; none: there is no such key. `skip`: bytes between the two.
+/// Returns the number after a key of a CBOR message; nothing: there is no such key. `skip` is the number of bytes in
+/// between.
 inline std::optional<std::uint64_t> number_of(const std::string& message, const std::string& key,
                                               std::size_t skip = 0) {
   const std::size_t found = message.find(static_cast<char>(0x60 + key.size()) + key);  // less than 24 letters

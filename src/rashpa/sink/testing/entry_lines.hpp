@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes all that a group of a file has as lines of text, by the C API alone, for tests that compare the whole.
+/// Writes all content of a group of a file as lines of text, by the C API alone, for tests that compare whole files.
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
@@ -12,10 +12,10 @@
 
 namespace rashpa::sink {
 
-/// Reads values as the type in memory that is given.
+/// A function that reads values as the given memory type.
 using ReadValues = std::function<herr_t(hid_t, void*)>;
 
-/// Returns values with a space before each, as numbers.
+/// Returns values as numbers, with a space before each.
 template <typename T>
 std::string numbers_text(std::size_t count, hid_t memory, const ReadValues& read) {
   std::vector<T> values(count);
@@ -25,7 +25,7 @@ std::string numbers_text(std::size_t count, hid_t memory, const ReadValues& read
   return text.str();
 }
 
-/// Returns texts of any length with a space before each, in quotes.
+/// Returns texts of any length in quotes, with a space before each.
 inline std::string texts_text(std::size_t count, hid_t type, const ReadValues& read) {
   EXPECT_GT(H5Tis_variable_str(type), 0);
   std::vector<char*> words(count);
@@ -38,7 +38,7 @@ inline std::string texts_text(std::size_t count, hid_t type, const ReadValues& r
   return text;
 }
 
-/// Returns the type, the shape and the values: "u32[2] 3 4". Closes both.
+/// Returns type, shape and values: "u32[2] 3 4". Closes `type` and `space`.
 inline std::string values_text(hid_t type, hid_t space, const ReadValues& read) {
   const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space));
   const std::string bits = std::to_string(8 * H5Tget_size(type));
@@ -62,8 +62,8 @@ inline std::string values_text(hid_t type, hid_t space, const ReadValues& read) 
   return text;
 }
 
-/// Adds the lines of an object and of all below it: "path @name = values" of its attributes, "path = values" of a
-/// dataset, by name.
+/// Adds the lines of an object and of all objects below it, by name: "path @name = values" for attributes, "path =
+/// values" for datasets.
 inline void add_entry_lines(hid_t parent, const std::string& name, const std::string& path,
                             std::vector<std::string>& lines) {
   const hid_t object = H5Oopen(parent, name.c_str(), H5P_DEFAULT);
@@ -96,7 +96,7 @@ inline void add_entry_lines(hid_t parent, const std::string& name, const std::st
   H5Oclose(object);
 }
 
-/// Returns the lines of an object and of all below it.
+/// Returns the lines of an object and of all objects below it.
 inline std::vector<std::string> entry_lines(hid_t parent, const std::string& name) {
   std::vector<std::string> lines;
   add_entry_lines(parent, name, name, lines);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads datasets in tests by the C API alone, so that what is compared shares no code with the sinks.
+/// Reads datasets in tests by the C API alone, so that the comparison shares no code with the sinks.
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
@@ -11,8 +11,8 @@
 
 namespace rashpa::sink {
 
-/// Returns all values of a dataset as `T`, the type in memory. A file or dataset that is not there fails the test, and
-/// has no values.
+/// Returns all values of a dataset as `T`, the type in memory. A missing file or dataset fails the test and gives no
+/// values.
 template <typename T>
 std::vector<T> read(const std::filesystem::path& file, const std::string& path, hid_t type) {
   const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);

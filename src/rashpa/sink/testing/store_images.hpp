@@ -6,7 +6,7 @@
 
 namespace rashpa::sink {
 
-/// Images that lie in memory, with the facts of each. All spans have one value for each image.
+/// Images in memory with their facts. All spans have one value for each image.
 struct ImageArray {
   const std::byte* pixels = nullptr;  ///< [image][row][column]
   std::size_t image_bytes = 0;
@@ -16,12 +16,12 @@ struct ImageArray {
   std::span<const VetoReason> reasons;
 };
 
-/// Puts one stack, waits until the sink is through with it, and makes its images that the sink could not keep errored.
+/// Puts one stack, waits until the sink has finished it, and marks images that the sink could not keep as errored.
 void put_and_mark(Sink& sink, Stack& stack);
 
-/// Puts the images into `sink` in stacks of at most `stack` and closes it; returns the books. Stores images that were
-/// processed elsewhere (scripts, tests) with the tables of a run. Throws ConfigError when the spans differ in length,
-/// FileError as close().
+/// Puts the images into `sink` in stacks of at most `stack`, closes it, and returns the books. It stores images that
+/// were processed elsewhere (scripts, tests) with the tables of a run. Throws ConfigError when the spans differ in
+/// length, FileError as close().
 Books store_images(Sink& sink, const ImageArray& images, std::uint32_t stack = 10);
 
 }  // namespace rashpa::sink

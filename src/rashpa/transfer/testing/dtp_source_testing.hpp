@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Frames and a link for tests of a DTP's source.
+/// Frames and a link, for tests of a DTP's source.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kHeight = 8;
 
 class Frames final : public FrameSource {
  public:
-  /// `known`: that it has 16 different frames.
+  /// Makes frames. `known`: frames() reports the 16 distinct frames.
   explicit Frames(bool known = false) : known_(known), pixels_(16, std::vector<std::uint16_t>(kWidth * kHeight)) {
     std::uint16_t value = 1;
     for (auto& frame : pixels_) {
@@ -42,7 +42,7 @@ class Frames final : public FrameSource {
   std::vector<std::vector<std::uint16_t>> pixels_;
 };
 
-/// A link that copies at once, takes `room` writes between polls and grants what the test says.
+/// A link that copies at once, accepts `room` writes between polls, and grants as the test decides.
 class CopySender : public link::Sender {
  public:
   explicit CopySender(std::size_t bytes) : memory(bytes) {}

@@ -29,7 +29,7 @@ inline DealerConfig config(std::uint64_t images, std::size_t members = 3) {
   return out;
 }
 
-/// Receivers and DTP threads of a group in one object, with a clock that the test sets.
+/// The receivers and DTP threads of a group in one object, with a clock that the test sets.
 class Farm {
  public:
   explicit Farm(DealerConfig wanted) : config(wanted), dealer(std::move(wanted)), members(config.members.size()) {
@@ -69,7 +69,7 @@ class Farm {
   void rounds(int count, std::int64_t step_ns = kMs) {
     for (int i = 0; i < count; ++i) round(step_ns);
   }
-  /// Frames that members other than `without` were sent.
+  /// Returns the frames sent to members other than `without`.
   [[nodiscard]] std::multiset<std::uint64_t> frames(std::optional<std::size_t> without = {}) const {
     std::multiset<std::uint64_t> all;
     for (std::size_t m = 0; m < members.size(); ++m) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of the tests of the unit contract: pipelines as recipes, a ring of stacks with synthetic images, a
+/// The common part of the tests of the unit contract: recipes of pipelines, a ring of stacks with synthetic images, a
 /// unit that runs them, and the plain references' results for the same images.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kWidth = 129;
 inline constexpr std::uint32_t kHeight = 101;
 inline constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 
-/// The recipe of a pipeline, so that the plain references can do the same.
+/// The recipe of a pipeline, which units and plain references both follow.
 struct Recipe {
   std::optional<jungfrau::Config> conversion{};
   std::optional<bragg_count::Config> veto{};
@@ -44,22 +44,22 @@ struct Recipe {
 };
 
 jungfrau::Config calibration(jungfrau::Output output);
-/// Conversion to photons and a veto; every second image has spots, which it keeps.
+/// Returns conversion to photons and a veto that keeps each second image, which has spots.
 Recipe vetoing(std::uint32_t min_pixels = 100);
-/// The same with a list.
+/// Returns the same with a list.
 Recipe full(std::uint32_t min_pixels = 100, double capacity = 0.2);
 
-/// A unit, and stacks with images for it.
+/// A unit with stacks of images for it.
 struct Bench {
   Bench(const Contestant& who, Recipe recipe_in, std::uint32_t k = 5, std::uint32_t stacks = 3);
-  /// Returns false when the unit has rightly refused the pipeline.
+  /// Returns false when the unit has correctly refused the pipeline.
   [[nodiscard]] bool runs() const { return unit != nullptr; }
-  /// The next finished stack; null after ten seconds.
+  /// Returns the next finished stack; null after ten seconds.
   Stack* wait();
   void run_all();
   [[nodiscard]] std::uint64_t scalar(const StackImage& image, const char* name) const;
   [[nodiscard]] std::string reason(const StackImage& image) const;
-  /// Everything that the unit says of an image that had to be processed, against the plain references.
+  /// Expects all results of a processed image to equal those of the plain references.
   void expect_as_reference(const StackImage& image) const;
   void expect_all_as_references() const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whole pipelines on a device against unit cpu: all results of many stacks in flight. The common part of units that
-/// learn from dark images is here; each has its own choices.
+/// Tests of whole pipelines on a device against unit cpu, with all results of many stacks in flight. The common part of
+/// units that learn from dark images is here; each unit has its own choices.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,8 +64,8 @@ class Pipelines {
       all.tables.back().insert(all.tables.back().end(), table.values, table.values + values);
     }
   }
-  /// `dark_every`: distance from one dark image to the next; 0: no image is dark. `cells`: storage cells of images, in
-  /// turn; none: all are of cell 0.
+  /// Runs a pipeline. `dark_every` is the distance between dark images; 0: none is dark. `cells` has the storage cells
+  /// of images, in turn; empty: all are of cell 0.
   static Outcome run(const Choice& choice, const Pipeline& pipeline, const kernel::jungfrau::Config& calibration,
                      std::uint32_t dark_every = 0, const std::vector<std::uint32_t>& cells = {}) {
     StackRing ring(kWidth, kHeight, kStack, kStacks, memory::MemoryKind::pageable);
@@ -123,7 +123,8 @@ class Pipelines {
     EXPECT_TRUE(found.windows == truth.windows) << found.windows.size() << " windows, " << truth.windows.size();
   }
 
-  /// Pedestals that follow: the words are 30 ADU above the pedestals of the calibration.
+  /// The distance between dark images, for pedestals that follow the detector. Words are 30 ADU above the calibration's
+  /// pedestals.
   static constexpr std::uint32_t kDarkEvery = 5;
   using From = kernel::jungfrau::Tracking::From;
   static kernel::jungfrau::Config words() { return calibration(kernel::jungfrau::Output::photons); }
@@ -152,8 +153,8 @@ class Pipelines {
       }
     }
   }
-  /// Sets of storage cells 3, 0 and 15, whose pedestals are 100 ADU apart; images of these and of cell 7, and one of
-  /// modules that differ.
+  /// The image in which the modules' cells differ, for storage cells 3, 0 and 15 with pedestals 100 ADU apart. The
+  /// images are of these and of cell 7.
   static constexpr std::uint32_t kDiffers = 9;
   static void expect_cells_to_have_their_pedestals(const Choice& choice) {
     for (const auto output : {kernel::jungfrau::Output::photons, kernel::jungfrau::Output::kev}) {

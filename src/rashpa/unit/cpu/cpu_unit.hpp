@@ -19,13 +19,12 @@ class ByCell;
 
 namespace rashpa::unit {
 
-/// The processing unit on processor cores: all threads work on one stack at a time, pass after pass, by blocks of
-/// pixels (so that calibration is read once a stack) or by images, as the pass wants it. An image that a step has
-/// vetoed is not looked at by the steps behind it. Kernels do not throw, so nothing can leave a thread; an image that
-/// cannot be finished (its list is full) becomes `errored`.
+/// The processing unit on processor cores. All threads work on one stack at a time, pass after pass, by blocks of
+/// pixels or by images, as the pass requires; blocks let a stack read the calibration once. Images vetoed by a step
+/// skip all later steps. Kernels do not throw; an image that cannot be finished (its list is full) becomes `errored`.
 class CpuUnit final : public Unit, public Accumulating, public Adjusting, public Noticing, private memory::Team::Work {
  public:
-  /// Throws as make_unit does. Calibration is copied into the unit's own block order.
+  /// Creates the unit with its own copy of the calibration in block order. Throws as make_unit().
   CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell);
   ~CpuUnit() override;
   CpuUnit(const CpuUnit&) = delete;
@@ -43,7 +42,7 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
   [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
  private:
-  /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
+  /// The work of one step: a pass over pixels, or none when an earlier pass does it.
   struct Work {
     std::unique_ptr<kernel::CpuPass> pass;
     kernel::ByCell* by_cell = nullptr;  // the pass, when it is one
@@ -53,7 +52,7 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
     std::size_t task_pixels = 0;  // of one task
   };
 
-  /// An accumulation. Its pass owns what is being added up.
+  /// An accumulation, whose pass owns the sums.
   struct Accumulating {
     std::size_t step = 0;
     std::size_t elements = 0;       // of each quantity
@@ -62,7 +61,7 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
     kernel::AccumulatedArrays to{};  // of the window that is being written
   };
 
-  /// Other limits for a step.
+  /// New limits for a step.
   struct Change {
     std::size_t step = 0;
     kernel::LimitBytes limits;

@@ -16,10 +16,10 @@
 
 namespace rashpa::unit::cuda {
 
-/// The processing unit on one CUDA device. The device does everything from the images in the RASHPA buffer (pinned
-/// here) to accepted images in host memory; the host writes an order and a trigger, and a thread of the unit sees the
-/// tickets come back, in order. With a `seat` it is one of several that have strips of the same images: when one fails
-/// or stops, none waits for it.
+/// The processing unit on one CUDA device. The device does all work, from the images in the RASHPA buffer (pinned here)
+/// to accepted images in host memory. The host writes an order and a trigger, and a thread of the unit reads finished
+/// tickets, in order. With a `seat` it is one of several units with strips of the same images: when one fails or stops,
+/// the others do not wait for it.
 class CudaUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
   CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell,
@@ -55,7 +55,7 @@ class CudaUnit final : public Unit, public Accumulating, public Adjusting, publi
   void settle(StackImage& image, std::uint32_t slot, std::uint32_t place) noexcept;
   void fail(cudaError_t code, const char* what) noexcept;
   void fail(const std::string& why) noexcept;
-  /// The reason for which members with strips of the same images no longer wait for one another; Over::no: they do.
+  /// Returns why members with strips of the same images no longer wait for one another; Over::no: they do.
   [[nodiscard]] Over over() const noexcept { return seat_ ? seat_->joint->over() : Over::no; }
 
   const int device_;
@@ -73,19 +73,19 @@ class CudaUnit final : public Unit, public Accumulating, public Adjusting, publi
   std::jthread thread_;
 };
 
-/// The number of a CUDA device that a run file names. Throws ConfigError when there is none of that number,
-/// ResourceError when there is none at all.
+/// Returns the number of the CUDA device that a run file names. Throws ConfigError when there is none with that number,
+/// ResourceError when there are no devices.
 int device_number(const std::string& wanted);
 
-/// Makes the unit, as unit::make_unit does. Throws ResourceError when there is no such device.
+/// Makes the unit, as unit::make_unit(). Throws ResourceError when there is no such device.
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
-/// One unit of `devices`, each with a strip of every image; one may be named twice. Throws as make_unit, and
-/// ConfigError where a kernel or a trigger needs images in one piece.
+/// Makes one unit of `devices`, each with a strip of each image; a device may occur twice. Throws as make_unit(), and
+/// ConfigError where a kernel or a trigger needs whole images.
 std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::string>& devices,
                                  const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
 Available available();
-/// The devices of this machine, with their memory.
+/// Returns the devices of this machine with their memory.
 std::vector<UnitDevice> devices();
 
 }  // namespace rashpa::unit::cuda

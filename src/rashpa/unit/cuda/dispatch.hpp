@@ -12,35 +12,36 @@
 
 namespace rashpa::unit::cuda {
 
-/// Starts the steps of a stack on the device: one class for each Trigger. `submit` from one thread, `look` from
-/// another; nothing allocates or waits for the device after construction.
+/// Starts the steps of a stack on the device, with one class for each Trigger. One thread calls submit(), another
+/// look(). Nothing allocates or waits for the device after construction.
 class Dispatch {
  public:
   virtual ~Dispatch() = default;
-  /// The stack in `slot` has its images and its Order, which carries `ticket`: let it run. Tickets count from 1; slots
-  /// come in turn. Returns the first error.
+  /// Starts the stack in `slot`, which has its images and its Order with `ticket`. Tickets count from 1; slots come in
+  /// turn. Returns the first error.
   virtual cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept = 0;
-  /// An error that ended the work of `slot`; cudaErrorNotReady while nothing has ended, cudaSuccess when it is idle.
+  /// Returns an error that ended the work of `slot`; cudaErrorNotReady while it runs, cudaSuccess when it is idle.
   [[nodiscard]] virtual cudaError_t look(std::uint32_t slot) const noexcept = 0;
-  /// Lets all that waits go, without work; returns when the device has nothing more of this unit, or after `kStopNs`.
+  /// Ends waiting stacks without work. Returns when the device has no more work of this unit, or after `kStopNs`.
   /// Nothing may be submitted afterwards.
   virtual void stop() noexcept = 0;
   static constexpr std::int64_t kStopNs = 5'000'000'000;
 };
 
-/// A trigger and why it was chosen.
+/// A trigger, with the reason for its choice.
 struct Chosen {
   Trigger trigger = Trigger::launch;
   std::string why;
 };
 
-/// `wanted` itself when it fits, for Trigger::automatic the fastest that does. Throws ConfigError when it does not fit.
+/// Returns `wanted` if it fits, and for Trigger::automatic the fastest trigger that fits. Throws ConfigError when it
+/// does not fit.
 Chosen choose(Trigger wanted, const Steps& steps, const Layout& layout);
 
-/// Stacks in flight on the device: one comes in, one is computed, one goes out.
+/// The stacks in flight on the device: one comes in, one is computed, one goes out.
 inline constexpr std::uint32_t kBenches = 3;
 
-/// `work` outlives the dispatch. Made while the device is the current one. Throws ResourceError.
+/// Makes the dispatch on the current device; `work` outlives it. Throws ResourceError.
 std::unique_ptr<Dispatch> make_launch(const StackWork& work, int device);
 std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks, int device);
 std::unique_ptr<Dispatch> make_stream(const StackWork& work, std::uint32_t stacks);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A kernel for tests that faults when it meets an image whose first pixel is `poison`.
+/// A kernel for tests that faults at an image whose first pixel is `poison`.
 #include <cstdint>
 
 #include "rashpa/kernel/contract/device_pass.hpp"

@@ -30,31 +30,31 @@ using memory::cuda::Graph;
 using memory::cuda::Pinning;
 using memory::cuda::Stream;
 
-/// Events for a timeline: before the copy in, behind it, behind the steps, behind delivery.
+/// Events for a timeline: before the copy to the device, after it, after the steps, after delivery.
 using Stages = std::array<cudaEvent_t, 4>;
 
-/// Raw images of a ring in host memory: copied to the device, or read where they are, by a resident kernel; enqueue()
-/// needs the copies. Those of a ring in the device's memory are always read where they are.
+/// The access to raw images of a ring in host memory: copied to the device, as enqueue() needs, or read in place by a
+/// resident kernel. Images in the device's memory are always read in place.
 enum class Input : std::uint8_t { copied, in_place };
 
-/// Throws ConfigError where unit cuda cannot do a step, or not read the images.
+/// Throws ConfigError where unit cuda cannot do a step, or cannot read the images.
 void check_fit(const Steps& steps, const Layout& layout);
 
-/// The steps of one stack put into a stream: order and images in, the pipeline's passes, accepted images out, ticket.
-/// No step needs the host. Its parts (parts/) know nothing of one another: memory at the benches, passes, sums, results
-/// in host memory. Used by one thread at a time.
+/// Enqueues the steps of one stack into a stream: order and images in, the pipeline's passes, accepted images out,
+/// ticket. No step needs the host. Its parts (parts/) do not know one another: memory of benches, passes, sums, results
+/// in host memory. One thread at a time.
 class StackWork {
  public:
-  /// `benches`: stacks in flight on the device, each with memory of its own; the stack in slot s uses bench s mod
-  /// benches. `windows_on_device`: as in Choice. `seat`: images are strips of those of a Joint, whose other members do
-  /// the rest. Throws ConfigError when a kernel has no version for CUDA.
+  /// Takes all memory. `benches` is the number of stacks in flight on the device, each with memory of its own; the
+  /// stack in slot s uses bench s mod benches. `windows_on_device` as in Choice. `seat`: images are strips of those of
+  /// a Joint, whose other members do the rest. Throws ConfigError when a kernel has no version for CUDA.
   StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input = Input::copied,
             std::uint32_t windows_on_device = 0, const std::optional<Seat>& seat = std::nullopt);
 
-  /// Enqueues the work on the stack in `slot`; all addresses are fixed, so that this can be captured once. `stages`,
-  /// when given, are recorded before and behind the three stages. Returns the first error.
+  /// Enqueues the work on the stack in `slot`. All addresses are fixed, so the work can be captured once. `stages`, if
+  /// given, are recorded before and after the three stages. Returns the first error.
   cudaError_t enqueue(std::uint32_t slot, cudaStream_t stream, const Stages* stages = nullptr) const noexcept;
-  /// The same of a stack of which no image is to be processed, as its order says now: the images stay where they are.
+  /// Enqueues the work on a stack whose order requests no image; the images are not copied.
   cudaError_t enqueue_without_images(std::uint32_t slot, cudaStream_t stream) const noexcept;
   [[nodiscard]] bool any_to_process(std::uint32_t slot) const noexcept;
 
@@ -62,9 +62,9 @@ class StackWork {
   [[nodiscard]] std::uint32_t stack() const noexcept { return layout_.stack; }
   [[nodiscard]] std::uint32_t benches() const noexcept { return memory_.benches(); }
   [[nodiscard]] Order& order(std::uint32_t slot) const noexcept;
-  /// Writes the order of a stack, before it is submitted. `asked`: images whose byte is not 0 will be processed.
+  /// Writes the order of a stack, before it is submitted. `asked`: images whose byte is not 0 are processed.
   void give_order(const Stack& stack, std::span<const std::uint8_t> asked, std::uint32_t ticket) noexcept;
-  /// Changes the limits of a step from the next order on. The thread of give_order().
+  /// Changes the limits of a step from the next order on. The thread of give_order() calls it.
   void adopt(const StackLimits::Change& change) noexcept { limits_.adopt(change); }
   [[nodiscard]] Control& control() const noexcept { return *control_.as<Control>(); }
 
@@ -77,25 +77,25 @@ class StackWork {
   [[nodiscard]] const StackLimits& limits() const noexcept { return limits_; }
   [[nodiscard]] SlotTrigger* triggers() const noexcept { return triggers_.as<SlotTrigger>(); }
 
-  /// Findings, scalars and images of stacks that are done.
+  /// Returns findings, scalars and images of finished stacks.
   [[nodiscard]] const SlotResults& results() const noexcept { return results_; }
   [[nodiscard]] kernel::cuda::HostList list(std::uint32_t slot, std::uint32_t image) const noexcept {
     return passes_.pass(passes_.lister())->list(place(slot, image));
   }
-  /// The number of the step that makes lists, in the form of DeviceFinding::failed.
+  /// Returns the number of the step that makes lists, in the form of DeviceFinding::failed.
   [[nodiscard]] std::uint8_t lister() const noexcept { return static_cast<std::uint8_t>(passes_.lister() + 1); }
-  /// The profile of an image that step `step` has worked on.
+  /// Returns the profile of an image that step `step` has processed.
   [[nodiscard]] ProfileView profile(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept {
     return passes_.pass(step)->profile(place(slot, image));
   }
   [[nodiscard]] TableView table(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept {
     return passes_.pass(step)->table(place(slot, image));
   }
-  /// The sums of a stack that has come back, by the steps that accumulate, stacks in order; `finished`: the device has
-  /// done its work. Fills Stack::accumulated.
+  /// Accounts for a returned stack in the steps that accumulate, in order, and fills Stack::accumulated. `finished`:
+  /// the device has done its work.
   void account(Stack& stack, bool finished) noexcept;
-  /// The windows that are open when all stacks have come back, into `all`. Waits for the device. Returns the first
-  /// error.
+  /// Writes the windows that are open after all stacks have returned into `all`. Waits for the device. Returns the
+  /// first error.
   cudaError_t conclude(Accumulated& all) noexcept { return sums_.close_open(all); }
 
  private:
@@ -103,20 +103,20 @@ class StackWork {
   cudaError_t copy_order(std::uint32_t slot, cudaStream_t stream) const noexcept;
   void check_device_images() const;
   [[nodiscard]] bool on_device() const noexcept { return layout_.images_in == ImagesIn::device; }
-  /// Returns where the steps find the raw images of the stack in `slot`.
+  /// Returns the raw images of the stack in `slot` for the steps.
   [[nodiscard]] const std::byte* raw(std::uint32_t slot) const noexcept;
   cudaError_t copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t compute_step(std::size_t step, std::uint32_t slot, const kernel::cuda::DeviceStack& stack,
                            cudaStream_t stream) const noexcept;
   cudaError_t make_chunks(std::uint32_t slot, cudaStream_t stream) const noexcept;
-  /// The counts that members exchange when `steps` steps are done.
+  /// Enqueues the exchange of members' counts after the first `steps` steps.
   cudaError_t meet(std::uint32_t slot, std::size_t steps, cudaStream_t stream) const noexcept;
   cudaError_t copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept;
   [[nodiscard]] std::uint32_t place(std::uint32_t slot, std::uint32_t image = 0) const noexcept {
     return static_cast<std::uint32_t>(places_.at(slot, image));
   }
-  /// The addresses in the form of DeviceStack::ended.
+  /// Returns the addresses in the form of DeviceStack::ended.
   [[nodiscard]] std::byte* const* ended(std::size_t step, std::uint32_t bench) const noexcept;
   // Not where chunks are made before delivery, of accepted images only, nor where several devices decide.
   [[nodiscard]] bool settled_on_delivery(std::size_t step) const noexcept {

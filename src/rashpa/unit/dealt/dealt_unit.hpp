@@ -13,17 +13,17 @@
 
 namespace rashpa::unit {
 
-/// One unit of several members, each on a device of its own. A stack goes to the member that has the fewest unfinished
-/// ones; of equals, to the next in turn. A member that has failed gets nothing more while another works: its stacks
-/// come back errored, and the run goes on. No thread and no lock of its own; each member has output memory for all
-/// slots. take() joins the windows that end with a stack, and rings of the bell may be more than stacks.
+/// One unit of several members, each on its own device. A stack goes to the member with the fewest unfinished stacks;
+/// of equals, to the next in turn. A failed member gets no more stacks while another works: its stacks return errored,
+/// and the run continues. No thread or lock of its own; each member has output memory for all slots. take() joins the
+/// windows that end with a stack, and the bell may ring more often than stacks finish.
 class DealtUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
-  /// Makes member `number`, which rings `bell` once for each stack that it has finished.
+  /// Makes member `number`, which rings `bell` once for each finished stack.
   using Make = std::function<std::unique_ptr<Unit>(std::uint32_t number, Doorbell& bell)>;
 
-  /// `windows`: when the pipeline adds up over images, of which members then make parts; null otherwise. Throws
-  /// ConfigError when there are too many members.
+  /// Makes the members. `windows` is set when the pipeline accumulates over images, and members then make parts; null
+  /// otherwise. Throws ConfigError when there are too many members.
   DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make,
             std::unique_ptr<JoinedWindows> windows = nullptr);
   ~DealtUnit() override;
@@ -33,17 +33,17 @@ class DealtUnit final : public Unit, public Accumulating, public Adjusting, publ
   void stop() noexcept override;
   Accumulated conclude() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return output_; }
-  /// "2 devices: trigger graph on …; trigger graph on …".
+  /// Returns the description: "2 devices: trigger graph on …; trigger graph on …".
   [[nodiscard]] std::string how() const override;
-  /// The bytes of all members.
+  /// Returns the bytes of all members.
   [[nodiscard]] std::size_t device_bytes() const noexcept override;
-  /// Empty while a member works.
+  /// Returns the error of the members; empty while one of them works.
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
-  /// Returns which members have failed, while others work, and which windows are lost.
+  /// Returns the longest running step; also failed members, while others work, and lost windows.
   [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] std::string notice() const override;
-  /// Gives them to all members, from the same stack on.
+  /// Prepares limits that all members apply from the same stack on.
   [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
  private:
@@ -72,7 +72,7 @@ class DealtUnit final : public Unit, public Accumulating, public Adjusting, publ
   Members awaited_ = 0;        // the members that have one
 };
 
-/// The numbers in "0,1"; a text that is none such stays whole.
+/// Returns the numbers in "0,1"; any other text is returned whole.
 std::vector<std::string> devices_in(const std::string& device);
 
 }  // namespace rashpa::unit

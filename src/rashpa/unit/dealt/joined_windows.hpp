@@ -14,42 +14,42 @@
 
 namespace rashpa::unit {
 
-/// Members of a DealtUnit, a bit each.
+/// A set of members of a DealtUnit, one bit each.
 using Members = std::uint64_t;
 inline constexpr std::uint32_t kMostMembers = 64;
 
-/// Windows that members add up together. Each adds its own stacks; the stack that ends a window goes to one of them,
-/// and its shadow, a stack of the same number without an image, to the others that have had some of the window: it ends
-/// the window there behind earlier stacks, so that no member waits for another. When the stack and its shadows are back
-/// their parts are one window.
-///
-/// note() and shadow() are for the thread that submits, the rest for the one that takes; lost() for any.
+/// Windows that members accumulate together, each over its own stacks. The stack that ends a window goes to one member.
+/// The other members with images of the window get its shadow, a stack of the same number without images. The shadow
+/// ends the window there after earlier stacks, so that no member waits for another. When the stack and its shadows have
+/// returned, their parts become one window.
+/// The submitting thread calls note() and shadow(), the taking thread the rest; any thread may call lost().
 class JoinedWindows {
  public:
   /// The windows that end with a stack.
   struct Ending {
-    std::array<Members, kMostAccumulations> owe{};  ///< members that have the window open; none: it goes on
-    Members shadows = 0;                            ///< members that get a shadow
+    /// members with an open part of the window; none: the window continues
+    std::array<Members, kMostAccumulations> owe{};
+    Members shadows = 0;  ///< members that get a shadow
   };
 
-  /// All memory is taken here. Throws ResourceError.
+  /// Takes all memory. Throws ResourceError.
   JoinedWindows(const Results& results, const Layout& layout, std::uint32_t members, std::unique_ptr<Joiner> joiner);
 
-  /// The stack goes to `member`.
+  /// Records that the stack goes to `member`; returns the windows that end with it.
   Ending note(std::uint32_t member, const Stack& stack) noexcept;
-  /// The stack's shadow for another member; its own until it has given it back.
+  /// Returns the stack's shadow for another member, which owns it until it returns it.
   Stack* shadow(std::uint32_t member, const Stack& stack) noexcept;
 
-  /// Keeps the parts that a member has given back with the stack, or with its shadow.
+  /// Keeps the parts that a member has returned with the stack, or with its shadow.
   void keep(std::uint32_t member, const Accumulated& parts) noexcept { parts_[member] = parts; }
-  /// Makes the windows that end with the stack, in place of its member's, when all members have come so far.
+  /// Makes the windows that end with the stack, in place of its member's, when all members have reached that point.
   void join(const Ending& ending, Stack& stack) noexcept;
-  /// The windows that are open at the end, from the members' last parts, which keep() has got.
+  /// Returns the windows that are open at the end, from the members' last parts in keep().
   Accumulated conclude() noexcept;
 
-  /// The missing parts of windows, in words; empty: nothing.
+  /// Returns a text about missing parts of windows; empty: none is missing.
   [[nodiscard]] std::string lost() const;
-  /// Returns the outputs of the unit, by accumulation.
+  /// Returns the accumulations of the unit.
   [[nodiscard]] const std::vector<Accumulation>& facts() const noexcept { return facts_; }
   [[nodiscard]] const Joiner& joiner() const noexcept { return *joiner_; }
 

@@ -5,14 +5,15 @@
 
 namespace rashpa::unit {
 
-/// A pipeline that adds up over images, on several devices.
+/// A pipeline that accumulates over images, for several devices.
 struct Sharing {
-  Pipeline part;  ///< the steps of each: accumulations are parts
-  Output output;  ///< the results of all together
-  Joins joins;    ///< by accumulation; none: nothing is added up, and `part` is the pipeline
+  Pipeline part;  ///< steps of each device; accumulations are parts
+  Output output;  ///< results of all devices together
+  Joins joins;    ///< by accumulation; empty: nothing is accumulated, and `part` is the pipeline
 };
 
-/// Throws ConfigError as steps_of(), and when a kernel cannot add up on several devices or learns from images.
+/// Splits the pipeline. Throws ConfigError as steps_of(), and when a kernel cannot accumulate on several devices or
+/// learns from images.
 Sharing sharing_of(const Pipeline& pipeline, const Layout& layout);
 
 }  // namespace rashpa::unit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Windows of a run that one unit on processors makes, and another unit of the same pipeline, for tests.
+/// Windows of a run by one unit on processors and by another unit with the same pipeline, for tests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,17 +22,17 @@ namespace rashpa::unit::windows_testing {
 inline constexpr std::uint32_t kWidth = 131, kHeight = 67, kStack = 4, kStacks = 5;
 inline constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 
-/// Makes the unit that is tested.
+/// Makes the tested unit.
 using Make = std::function<std::unique_ptr<Unit>(const Pipeline&, const Layout&, Doorbell&)>;
 
-/// A window as a sink has it, its quantities copied.
+/// A window as a sink gets it, with a copy of its quantities.
 struct Window {
   AccumulatedView view;
   const Accumulation* facts;
   std::vector<std::vector<std::byte>> quantities;
 };
 
-/// Small counts, or values about 1000 of float32; one pixel in fifty is masked.
+/// Fills an image with small counts, or with float32 values of about 1000; one pixel in fifty is masked.
 inline void fill(std::byte* raw, std::uint32_t seed, PixelType pixel) {
   std::mt19937 random(seed + 1);
   for (std::size_t p = 0; p < kPixels; ++p) {
@@ -59,8 +59,8 @@ inline void keep(const Accumulated& accumulated, const std::vector<Accumulation>
   }
 }
 
-/// Every window that the unit makes of `images` images, as many stacks on their way as there is room for; every ninth
-/// image is dark.
+/// Returns all windows that the unit makes of `images` images, with as many stacks in flight as there is room for. Each
+/// ninth image is dark.
 inline std::vector<Window> windows_of(const Make& make, const Pipeline& pipeline, std::uint32_t images, PixelType pixel,
                                       const std::vector<Accumulation>& facts) {
   StackRing ring(kWidth, kHeight, kStack, kStacks, memory::MemoryKind::pageable, pixel);
@@ -95,7 +95,7 @@ inline std::vector<Window> windows_of(const Make& make, const Pipeline& pipeline
   return all;
 }
 
-/// `reals`: how far float64 may be apart, of its size; other types are equal.
+/// Expects equal windows. float64 may differ by the fraction `reals`.
 inline void expect_same(const Window& found, const Window& truth, double reals) {
   EXPECT_EQ(found.view.window, truth.view.window);
   EXPECT_EQ(found.view.first, truth.view.first);
@@ -118,7 +118,7 @@ inline void expect_same(const Window& found, const Window& truth, double reals) 
   }
 }
 
-/// The unit that `make` makes against one on processors.
+/// Expects the unit of `make` to give the windows of a unit on processors.
 inline void expect_as_one(const Make& make, const Pipeline& pipeline, std::uint32_t images, double reals = 0,
                           PixelType pixel = PixelType::u16) {
   const Make one = [](const Pipeline& same, const Layout& layout, Doorbell& bell) {

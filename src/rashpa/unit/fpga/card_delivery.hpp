@@ -9,26 +9,26 @@
 
 namespace rashpa::unit::fpga {
 
-/// The way of photons and lists out of card memory, and the host memory that they go to, a place for each image of the
-/// ring. Decides nothing. One thread. Takes all memory in its constructor.
+/// Copies photons and lists out of card memory into host memory, which has a place for each image of the ring. It makes
+/// no decisions. One thread. The constructor takes all memory.
 class CardDelivery {
  public:
   struct Config {
-    std::size_t pixels = 0;         ///< of an image
-    std::size_t images = 0;         ///< of the ring
-    bool photons = true;            ///< they leave
+    std::size_t pixels = 0;         ///< pixels of an image
+    std::size_t images = 0;         ///< images of the ring
+    bool photons = true;            ///< true: photons leave the card
     std::size_t list_capacity = 0;  ///< entries
-    std::uint32_t list_pages = 0;   ///< from list to list in card memory; 0: there are none
+    std::uint32_t list_pages = 0;   ///< pages from list to list in card memory; 0: there are no lists
   };
   explicit CardDelivery(const Config& config);
 
-  /// Describes where an image of a stack lies in card memory.
+  /// The place of an image in card memory.
   struct Source {
-    std::uint32_t photons = 0, list = 0;  ///< pages
+    std::uint32_t photons = 0, list = 0;  ///< first page of each
     card::UnitCounts counts{};
   };
-  /// Fetches an accepted image into place `place` of the ring. Throws as from_card(), and StateError when it is no
-  /// list that comes.
+  /// Fetches an accepted image into place `place` of the ring. Throws as from_card(), and StateError when the card's
+  /// list is invalid.
   void fetch(card::Nodes& card, const Source& from, std::size_t place, StackImage& image);
 
  private:

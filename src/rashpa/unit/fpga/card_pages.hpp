@@ -7,9 +7,9 @@
 
 namespace rashpa::unit::fpga {
 
-/// The pages of card memory: calibration first, then a bench for each stack that is under way. Arithmetic alone.
+/// The pages of card memory: calibration first, then a bench for each stack in flight. Only arithmetic.
 struct CardPages {
-  /// `list_pages`: from list to list; 0: there are none.
+  /// Computes the pages. `list_pages` is the distance between lists; 0: there are none.
   CardPages(std::size_t pixels, std::uint32_t stack, std::uint32_t stacks, std::uint32_t list_pages)
       : image(card::unit_blocks(pixels)), list(list_pages), benches(stacks) {
     const std::uint64_t calibration = std::uint64_t{card::kUnitCalibrationPages} * image;
@@ -24,8 +24,8 @@ struct CardPages {
   }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return taken * card::kCardPage; }
 
-  std::uint32_t image;  ///< from image to image
-  std::uint32_t list;   ///< from list to list
+  std::uint32_t image;  ///< pages from image to image
+  std::uint32_t list;   ///< pages from list to list
   std::uint32_t calibration_low = 0, calibration_high = 0;
   std::vector<card::UnitStack> benches;
   std::uint64_t taken = 0;

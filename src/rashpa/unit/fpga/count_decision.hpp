@@ -7,19 +7,19 @@
 
 namespace rashpa::unit::fpga {
 
-/// The decision on images by the counts that a card has made from them: of the steps behind the conversion, the one
-/// that counts on its way and the one that lists marked pixels. Knows no card.
+/// The decision on images from the counts of a card. Of the steps after the conversion, it covers the one that counts
+/// and the one that lists marked pixels. It knows no card.
 class CountDecision {
  public:
-  /// `steps` outlives it: checked, a conversion first.
+  /// Creates the decision. `steps` outlives it; it was checked and begins with a conversion.
   explicit CountDecision(const Steps& steps);
   /// Returns true when a step makes lists.
   [[nodiscard]] bool lists() const noexcept { return list_ != nullptr; }
   /// Returns true when step `step` is the one that counts.
   [[nodiscard]] bool counts(std::size_t step) const noexcept { return count_ == &steps_.steps[step]; }
-  /// Takes other limits of the count, for every settle() from now on. Its thread.
+  /// Sets new limits of the count for all later calls of settle(). The thread of settle() calls it.
   void adopt(const kernel::CountTap& tap) noexcept { tap_ = tap; }
-  /// Fills results and fate of an image, but for its pixels and its list.
+  /// Fills in results and decision of an image, except for its pixels and its list.
   void settle(StackImage& image, const card::UnitCounts& counts) const noexcept;
 
  private:

@@ -22,12 +22,12 @@
 
 namespace rashpa::unit::fpga {
 
-/// Stacks that have places in card memory: one comes in, one is computed, one goes out.
+/// The number of stacks with places in card memory: one comes in, one is computed, one goes out.
 inline constexpr std::uint32_t kBenches = 3;
 
-/// The processing unit on a card (rtl/unit): jungfrau to photons, a count of its pixels, and a list of them. One thread
-/// brings images into card memory and posts stacks; another waits for them, reads counts, decides, and fetches accepted
-/// images and lists.
+/// The processing unit on a card (rtl/unit): conversion by jungfrau to photons, a count of pixels, and a list of them.
+/// One thread copies images into card memory and posts stacks. Another waits for them, reads counts, decides, and
+/// fetches accepted images and lists.
 class FpgaUnit final : public Unit, public Adjusting, public OnDevice {
  public:
   FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
@@ -45,16 +45,16 @@ class FpgaUnit final : public Unit, public Adjusting, public OnDevice {
   [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
-  /// How long the card may do nothing while stacks are under way.
+  /// The longest time that the card may make no progress with stacks in flight.
   static constexpr std::int64_t kPatienceNs = 5'000'000'000;
 
  private:
-  /// A stack on its way. It keeps its bench until it is handed back.
+  /// A stack in flight, which keeps its bench until it is handed back.
   struct Flight {
     Stack* stack = nullptr;
     std::uint32_t bench = 0;
-    std::uint32_t ticket = 0;  ///< UnitCard::done() when it is done
-    bool posted = false;       ///< the card has it
+    std::uint32_t ticket = 0;  ///< value of UnitCard::done() when it is complete
+    bool posted = false;       ///< true: the card has it
     bool lost = false;
   };
   void set_up();
@@ -89,8 +89,8 @@ class FpgaUnit final : public Unit, public Adjusting, public OnDevice {
   std::jthread out_thread_;
 };
 
-/// Makes the unit, as unit::make_unit() does; Choice::device is the card's directory. Throws ConfigError when the card
-/// cannot do the pipeline or has too little memory, and the errors of UnitCard.
+/// Makes the unit, as unit::make_unit(); Choice::device is the card's directory. Throws ConfigError when the card does
+/// not support the pipeline or has too little memory, and the errors of UnitCard.
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
 

@@ -10,10 +10,10 @@
 
 namespace rashpa::unit {
 
-/// Changes of limits that all members of a unit have from the same stack on.
+/// Changes of limits that all members of a unit apply from the same stack on.
 class JointChanges {
  public:
-  /// The change of all members as one: `all` has that of each, by the same limits. Any thread.
+  /// Returns one change for all members; `all` has the change of each, with the same limits. Any thread.
   ReadyLimits ready(std::vector<ReadyLimits> all) {
     return [this, all = std::move(all)](std::optional<std::uint64_t> first) {
       const auto give = [&](std::uint64_t number) {
@@ -24,8 +24,8 @@ class JointChanges {
       return *first;
     };
   }
-  /// Returns when all members have the changes that stack `number` is the first to have. The thread that submits, for
-  /// each stack, before a member gets it.
+  /// Waits until all members have the changes that begin with stack `number`. The submitting thread calls it for each
+  /// stack, before a member gets it.
   void begin(std::uint64_t number) noexcept {
     if (changes_.begin()) changes_.apply(number, [](Noted&) { return true; });
   }

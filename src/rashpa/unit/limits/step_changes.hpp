@@ -11,15 +11,16 @@
 namespace rashpa::unit {
 
 /// Changes of steps that wait for the border between two stacks. The number of the first stack with a change is known
-/// when the change is put in, whether a stack comes or not. A stack without a change costs one atomic addition.
+/// when the change is put in, even if no stack comes. A stack without a change costs one atomic addition.
 template <typename Made>
 class StepChanges {
  public:
-  /// Any thread. Returns the number of the first stack that has the change: none before it, all from it on.
+  /// Adds a change. Returns the number of the first stack that has it: earlier stacks do not, later ones do. Any
+  /// thread.
   std::uint64_t put(Made made) {
     return put(std::move(made), [](std::uint64_t) {});
   }
-  /// The same; `told(first)` is done before a change is applied to that stack.
+  /// Adds a change, and calls `told(first)` before the change is applied to that stack.
   template <typename Told>
   std::uint64_t put(Made made, Told&& told) {
     const std::lock_guard lock(lock_);
@@ -29,14 +30,14 @@ class StepChanges {
     told(change.from);
     return change.from;
   }
-  /// The same where somebody else counts stacks: `first` and those behind it have not begun here.
+  /// Adds a change where another object counts stacks; stack `first` and later ones have not begun here.
   void put_from(std::uint64_t first, Made made) {
     const std::lock_guard lock(lock_);
     add(std::move(made)).from = first;
     begun_.fetch_or(kWaiting, std::memory_order_acq_rel);  // as put()
   }
 
-  /// A unit::ReadyLimits that puts it in: with put_from() for a number, and put() without.
+  /// Returns a unit::ReadyLimits that adds the change: by put_from() for a given number, otherwise by put().
   auto ready(Made made) {
     return [this, made = std::move(made)](std::optional<std::uint64_t> first) {
       if (!first) return put(made);
@@ -45,14 +46,15 @@ class StepChanges {
     };
   }
 
-  /// The thread that begins stacks, once for each, in order: before its first image. True: apply() has to be called.
+  /// Counts a stack that begins, before its first image, in order. Returns true when apply() must be called. The thread
+  /// that begins stacks calls it.
   [[nodiscard]] bool begin() noexcept { return (begun_.fetch_add(kOne, std::memory_order_acq_rel) & kWaiting) != 0; }
 
-  /// Returns true when changes wait; for a thread that applies them later than at the beginning of a stack.
+  /// Returns true when changes wait, for a thread that applies them later than at the begin of a stack.
   [[nodiscard]] bool waiting() const noexcept { return (begun_.load(std::memory_order_acquire) & kWaiting) != 0; }
 
-  /// `adopt(made)` for the changes that stack `number` has and an earlier one had not, in order; it returns false for
-  /// one whose turn comes later in the same stack. The thread that works on stacks.
+  /// Calls `adopt(made)` for each change that begins with stack `number` or earlier and is not applied yet, in order.
+  /// It returns false for a change whose turn comes later in the same stack. The thread that works on stacks calls it.
   template <typename Adopt>
   void apply(std::uint64_t number, Adopt&& adopt) noexcept {
     const std::lock_guard lock(lock_);

@@ -17,11 +17,11 @@
 
 namespace rashpa::unit::opencl {
 
-/// Stacks in flight on the device: one comes in, one is computed, one goes out.
+/// The stacks in flight on the device: one comes in, one is computed, one goes out.
 inline constexpr std::uint32_t kBenches = 3;
 
-/// The processing unit on one OpenCL device. A thread of the unit puts stacks into the device's queues as benches are
-/// free, sees what was decided, fetches accepted images, and hands stacks back in order.
+/// The processing unit on one OpenCL device. A thread of the unit enqueues stacks when benches are free, reads
+/// decisions, fetches accepted images, and hands stacks back in order.
 class OpenclUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
   OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
@@ -42,19 +42,19 @@ class OpenclUnit final : public Unit, public Accumulating, public Adjusting, pub
   [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
-  /// The time for which stop() waits for begun stacks.
+  /// The longest time that stop() waits for begun stacks.
   static constexpr std::int64_t kStopNs = 5'000'000'000;
 
  private:
   /// A stack at a bench.
   struct Flight {
-    /// `waiting`: its next leg is put into the queues behind that of the stack before it.
+    /// The progress of a stack. `waiting`: its next leg is enqueued after that of the previous stack.
     enum class Stage : std::uint8_t { computing, waiting, delivering, done, lost };
     Stack* stack = nullptr;
     Stage stage = Stage::done;
-    bool started = false;  ///< the device has had it
+    bool started = false;  ///< true: the device has begun it
   };
-  /// Other limits for a step.
+  /// New limits for a step.
   struct Change {
     std::size_t step = 0;
     kernel::LimitBytes limits;
@@ -89,14 +89,14 @@ class OpenclUnit final : public Unit, public Accumulating, public Adjusting, pub
   std::jthread thread_;
 };
 
-/// Makes the unit, as unit::make_unit() does. Throws ConfigError when there is no such device, ResourceError when there
-/// is none at all.
+/// Makes the unit, as unit::make_unit(). Throws ConfigError when there is no such device, ResourceError when there are
+/// no devices.
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
 
-/// Returns which devices this machine has, or why there are none.
+/// Returns the OpenCL devices of this machine, or why there are none.
 Available available();
-/// Returns those devices, with their memory; none without a library.
+/// Returns these devices with their memory; none without a library.
 std::vector<UnitDevice> devices();
 
 }  // namespace rashpa::unit::opencl

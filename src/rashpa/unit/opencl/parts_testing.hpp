@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The first OpenCL device of the machine, and steps that no kernel does, for tests of this folder's parts.
+/// The first OpenCL device of the machine, and steps of no real kernel, for tests of this folder's parts.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace rashpa::unit::opencl::testing {
 
-/// Skipped, with the reason, on a machine without OpenCL.
+/// A test that is skipped, with the reason, on a machine without OpenCL.
 class OnDevice : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -24,9 +24,9 @@ class OnDevice : public ::testing::Test {
     device.emplace(memory::opencl::devices()[0]);
     queue = device->queue();
   }
-  /// All that was put into the queue is done.
+  /// Waits until all enqueued work is done.
   void finish() { memory::opencl::check(memory::opencl::api().finish(queue.get()), "test"); }
-  /// The first `count` values of device memory.
+  /// Returns the first `count` values of device memory.
   template <typename T>
   std::vector<T> read(cl_mem memory, std::size_t count) {
     std::vector<T> values(count);
@@ -43,7 +43,7 @@ class OnDevice : public ::testing::Test {
 using unit::testing::small_layout;
 using unit::testing::two_steps;
 
-/// A pass that remembers what it is asked, and does nothing.
+/// A pass that records its calls and does nothing.
 class RecordingPass : public kernel::opencl::DevicePass {
  public:
   explicit RecordingPass(Where where) : where_(where) {}

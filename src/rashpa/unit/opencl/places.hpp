@@ -9,8 +9,8 @@
 
 namespace rashpa::unit::opencl {
 
-/// Sizes and distances of all that lies in memory of a unit on an OpenCL device, by its steps and its layout. Known
-/// once, changed by nobody.
+/// The sizes and distances of all data in memory of a unit on an OpenCL device, from its steps and its layout.
+/// Constant.
 struct Places {
   static constexpr std::size_t kMarks = 64;  ///< pixels of a word
 
@@ -28,21 +28,21 @@ struct Places {
       made_strides.push_back(step.makes_pixels ? words * kMarks * pixel_bytes(step.out.type) : 0);
     }
   }
-  /// Bytes from one image that leaves to the next; 0: none do.
+  /// Returns the bytes from one output image to the next; 0: no images leave.
   [[nodiscard]] std::size_t leaving_stride() const noexcept { return pixels_leave ? made_strides[last_maker] : 0; }
-  /// Returns true when the pixels that leave the device lie in the slot, where the host reads them.
+  /// Returns true when the output pixels of that step lie in the slot, where the host reads them.
   [[nodiscard]] bool made_in_slot(std::size_t step) const noexcept {
     return in_place && pixels_leave && step == last_maker;
   }
 
   bool in_place;
   std::uint32_t stack;                    ///< images
-  std::size_t image_stride;               ///< bytes from one image that comes in to the next
-  std::size_t image_bytes;                ///< of one that comes in
-  std::size_t last_maker;                 ///< the step that makes the pixels of the output
-  bool passed_on;                         ///< pixels that leave are those of the slot: nobody has made any
-  bool pixels_leave;                      ///< made ones
-  std::size_t mark_words = 0;             ///< from one image's marks to the next's
+  std::size_t image_stride;               ///< bytes from one input image to the next
+  std::size_t image_bytes;                ///< bytes of an input image
+  std::size_t last_maker;                 ///< step that makes the pixels of the output
+  bool passed_on;                         ///< true: pixels leave from the slot, because no step makes any
+  bool pixels_leave;                      ///< true: pixels that a step made leave
+  std::size_t mark_words = 0;             ///< words from one image's marks to the next image's
   std::vector<std::size_t> made_strides;  ///< by step: from one image that it makes to the next; 0: it makes none
 };
 

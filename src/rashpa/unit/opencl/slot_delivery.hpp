@@ -11,26 +11,26 @@
 
 namespace rashpa::unit::opencl {
 
-/// Copies out of the device, and the host memory that they go to, for each slot of the ring: pixels of accepted images,
-/// and their lists. Decides nothing and waits for nothing. One thread; functions return the first error, a
-/// cl_int. Takes all memory in its constructor.
+/// Copies pixels and lists of accepted images from the device into host memory, which has room for each slot of the
+/// ring. It makes no decisions and never waits. One thread; functions return the first error, a cl_int. The constructor
+/// takes all memory.
 class SlotDelivery {
  public:
-  /// `lists`: the device makes lists. `places` outlives it. Throws ResourceError.
+  /// Takes the memory. `lists`: the device makes lists. `places` outlives the object. Throws ResourceError.
   SlotDelivery(const memory::opencl::Device& device, const Output& output, const Places& places, std::uint32_t stacks,
                bool lists);
 
-  /// Memory of the device that a stack's results lie in.
+  /// The device memory with a stack's results.
   struct Source {
     cl_mem made = nullptr;  ///< null: no pixels are copied
     kernel::opencl::DeviceLists lists{};
     std::span<const kernel::opencl::ImageBooks> books{};
   };
-  /// Puts copies of pixels and list of image i into the queue where kept[i] is not 0.
+  /// Enqueues copies of pixels and list of image i where kept[i] is not 0.
   cl_int deliver(const Source& from, std::uint32_t slot, std::span<const std::uint8_t> kept,
                  cl_command_queue queue) noexcept;
 
-  /// The pixels of an image, once they have been delivered.
+  /// Returns the pixels of an image, once they are delivered.
   [[nodiscard]] const std::byte* pixels(std::uint32_t slot, std::uint32_t image) const noexcept {
     return slots_[slot].pixels.as<std::byte>() + image * places_.leaving_stride();
   }

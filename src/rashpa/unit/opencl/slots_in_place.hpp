@@ -10,30 +10,30 @@
 
 namespace rashpa::unit::opencl {
 
-/// The slots of a ring of images that a device works on where they are, and the memory that images leave in: each is
-/// the host's or the device's, and goes from one to the other in a queue. Knows nothing of kernels. One thread;
-/// functions return the first error, a cl_int, and do not wait. Takes all memory in its constructor.
+/// The slots of a ring of images that a device uses in place, and the memory of output images. Each belongs to the host
+/// or the device, and commands in a queue pass it between them. It knows no kernels. One thread; functions return the
+/// first error, a cl_int, and do not wait. The constructor takes all memory.
 class SlotsInPlace {
  public:
-  /// Makes no slots: images are copied.
+  /// Makes no slots, for images that are copied.
   SlotsInPlace() = default;
-  /// All slots are the host's when it returns. `queue` outlives it. Throws ResourceError.
+  /// Makes the slots, which then belong to the host. `queue` outlives them. Throws ResourceError.
   SlotsInPlace(const memory::opencl::Device& device, const Layout& layout, const Places& places,
                cl_command_queue queue);
   ~SlotsInPlace();
   SlotsInPlace(const SlotsInPlace&) = delete;
   SlotsInPlace& operator=(const SlotsInPlace&) = delete;
 
-  /// Memory that the host has written becomes the device's, behind all that is in the queue.
+  /// Passes memory that the host has written to the device, after all work in the queue.
   cl_int to_device(std::uint32_t slot, cl_command_queue queue) noexcept;
-  /// The images that came in are the host's again.
+  /// Passes the input images back to the host.
   cl_int to_host(std::uint32_t slot, cl_command_queue queue) noexcept;
-  /// Gives the images that leave to the host, for reading.
+  /// Passes the output images to the host, for reading.
   cl_int made_to_host(std::uint32_t slot, cl_command_queue queue) noexcept;
 
   [[nodiscard]] cl_mem raw(std::uint32_t slot) const noexcept { return slots_[slot].raw.get(); }
   [[nodiscard]] cl_mem made(std::uint32_t slot) const noexcept { return slots_[slot].made.get(); }
-  /// The images that leave. Call it behind made_to_host().
+  /// Returns the output images. Call it after made_to_host().
   [[nodiscard]] const std::byte* made_images(std::uint32_t slot) const noexcept { return slots_[slot].made_mapped; }
 
  private:

@@ -12,47 +12,47 @@
 
 namespace rashpa::unit::opencl {
 
-/// Steps that the device does without the host, and the host's part behind them.
+/// Steps that the device does without the host, and the host's work after them.
 struct Leg {
   std::size_t first = 0;
-  std::size_t last = 0;  ///< behind it
+  std::size_t last = 0;  ///< behind the last step
 };
 
-/// The kernels of a pipeline on an OpenCL device, compiled, with the legs in which they are done: a leg ends where the
-/// host must decide before the device goes on. Owns no images and waits for nothing. One thread, but for failure() and
-/// notice(); functions return the first error, a cl_int.
+/// The kernels of a pipeline on an OpenCL device, compiled, with their legs: a leg ends where the host must decide
+/// before the device continues. It owns no images and never waits. One thread, except for failure() and notice();
+/// functions return the first error, a cl_int.
 class StepPasses {
  public:
-  /// `steps` outlives it. Throws ConfigError when a kernel has no version for OpenCL, ResourceError when the device's
-  /// compiler refuses one.
+  /// Makes the passes. `steps` outlives them. Throws ConfigError when a kernel has no version for OpenCL, ResourceError
+  /// when the device's compiler refuses one.
   StepPasses(const memory::opencl::Device& device, const Steps& steps, const Layout& layout, std::uint32_t benches);
 
   [[nodiscard]] const std::vector<Leg>& legs() const noexcept { return legs_; }
-  /// Returns true when the step has a part that the host does, and one that the device does.
+  /// Returns true when the step has a part on the host and one on the device.
   [[nodiscard]] bool on_host(std::size_t step) const noexcept {
     return passes_[step] != nullptr && passes_[step]->where() != kernel::opencl::DevicePass::Where::device;
   }
   [[nodiscard]] bool on_device(std::size_t step) const noexcept {
     return passes_[step] == nullptr || passes_[step]->where() != kernel::opencl::DevicePass::Where::host;
   }
-  /// The step that makes lists on the device; the number of steps: none does.
+  /// Returns the step that makes lists on the device; the number of steps: none does.
   [[nodiscard]] std::size_t lister() const noexcept { return lister_; }
-  /// Returns the pass of a step; null when the step rides.
+  /// Returns the pass of a step; null when an earlier pass does its work.
   [[nodiscard]] kernel::opencl::DevicePass* pass(std::size_t step) const noexcept { return passes_[step].get(); }
 
-  /// Puts the device's part of step `seen.step` into the queue.
+  /// Enqueues the device's part of step `seen.step`.
   cl_int enqueue(const kernel::opencl::DeviceStack& seen, std::uint32_t bench, cl_command_queue queue) const noexcept;
-  /// Fetches the data that the host needs for its part of the steps, where it has one.
+  /// Enqueues copies of the data that the host needs for its part of the step, if it has one.
   cl_int fetch(const kernel::opencl::DeviceStack& seen, std::uint32_t bench, cl_command_queue queue) const noexcept;
 
-  /// Returns whether the step can take other limits.
+  /// Returns whether the step's limits can change.
   [[nodiscard]] bool limited(std::size_t step) const noexcept {
     return settlements_[step] || limited_[step] != nullptr;
   }
-  /// Gives a step that can the limits, as kernel::Limited says.
+  /// Sets new limits of such a step, as kernel::Limited does.
   void adopt(std::size_t step, kernel::LimitBytes& limits) noexcept;
 
-  /// These are the functions of that name of Unit. Any thread.
+  /// Returns the same as the functions of that name of Unit. Any thread.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
   [[nodiscard]] std::string notice() const;
 

@@ -11,22 +11,21 @@
 
 namespace rashpa::unit::opencl {
 
-/// The sums over images that steps make on an OpenCL device or on the host beside it, window by window. Knows passes by
-/// their two abilities alone. One thread; functions return the first error, a cl_int.
+/// The accumulation windows of steps on an OpenCL device or on the host beside it. It knows passes only by these two
+/// abilities. One thread; functions return the first error, a cl_int.
 class WindowSums {
  public:
-  /// Step `step` makes the next accumulation; `pass` outlives it. Throws ResourceError.
+  /// Registers that step `step` makes the next accumulation; `pass` outlives it. Throws ResourceError.
   void add(std::size_t step, const Accumulation& facts, const Layout& layout, kernel::opencl::DevicePass& pass);
 
   /// Returns true when any window ends with the stack of that number.
   [[nodiscard]] bool ends_with(std::uint64_t number) const noexcept;
-  /// Puts the sums of a window that ends with the stack into the queue, behind the step that makes accumulation
-  /// `number`.
+  /// Enqueues the sums of a window that ends with the stack, after the step that makes accumulation `number`.
   cl_int conclude(std::size_t number, std::uint32_t bench, std::uint64_t stack, cl_command_queue queue) noexcept;
-  /// The same of all, whatever ends.
+  /// Enqueues the sums of all accumulations, whether a window ends or not.
   cl_int conclude_all(std::uint32_t bench, cl_command_queue queue) noexcept;
-  /// Adds a stack that is done to the windows, in the order of stacks, and fills Stack::accumulated. `kept(image,
-  /// step)`: all steps up to that one have kept the image. `started`: the device has had it.
+  /// Accounts for a finished stack, in order, and fills Stack::accumulated. `kept(image, step)` returns true when all
+  /// steps up to that one have kept the image. `started`: the device has begun it.
   template <typename Kept>
   void account(std::uint32_t bench, bool started, Stack& stack, const Kept& kept) noexcept {
     stack.accumulated = {};
@@ -38,11 +37,11 @@ class WindowSums {
       if (adders_[a].windows.ends_with(stack.number)) stack.accumulated[a] = close(adders_[a], bench, started);
     }
   }
-  /// The windows that are open when nothing is under way any more, into `all`. Waits for the device.
+  /// Writes the windows that are open after all work has ended into `all`. Waits for the device.
   cl_int close_open(Accumulated& all, cl_command_queue queue) noexcept;
 
  private:
-  /// A step that adds up, with its pass as either of both.
+  /// A step that accumulates, with its pass as one of both kinds.
   struct Adder {
     std::size_t step;
     std::uint32_t stack;  // images

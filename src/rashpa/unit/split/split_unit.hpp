@@ -15,16 +15,16 @@
 
 namespace rashpa::unit {
 
-/// One unit of several members, each with a strip of every image. A stack goes to all of them and comes back when all
-/// are through. Members decide as one, by numbers of the whole image, and the first one's pixels are where the whole
-/// image begins; lists are put together here. An image that a member could not finish is errored, and the unit has
-/// failed when a member has. No thread and no lock of its own; `done_bell` rings once a member and stack.
+/// One unit of several members, each with a strip of each image. A stack goes to all members and returns when all have
+/// finished. Members decide alike, by numbers of the whole image. The first member's pixels lie where the whole image
+/// begins; lists are joined here. An image that a member could not finish is errored, and the unit fails when a member
+/// fails. No thread or lock of its own; `done_bell` rings once for each member and stack.
 class SplitUnit final : public Unit, public Adjusting, public OnDevice, public Noticing {
  public:
-  /// Makes member `number`, of the strip `strips[number]`, which rings `bell` once for each stack that it has finished.
+  /// Makes member `number` for the strip `strips[number]`; it rings `bell` once for each finished stack.
   using Make = std::function<std::unique_ptr<Unit>(std::uint32_t number, Doorbell& bell)>;
 
-  /// Throws ConfigError when the pipeline does not fit the layout.
+  /// Makes the members. Throws ConfigError when the pipeline does not fit the layout.
   SplitUnit(const Pipeline& pipeline, const Layout& whole, const std::vector<kernel::Rows>& strips, Doorbell& done_bell,
             const Make& make);
   ~SplitUnit() override;
@@ -33,11 +33,12 @@ class SplitUnit final : public Unit, public Adjusting, public OnDevice, public N
   Stack* take() noexcept override;
   void stop() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return output_; }
-  /// "each image on 2 devices: rows 0 … 255, trigger graph on …; rows 256 … 511, trigger graph on …".
+  /// Returns the description: "each image on 2 devices: rows 0 … 255, trigger graph on …; rows 256 … 511, trigger graph
+  /// on …".
   [[nodiscard]] std::string how() const override;
-  /// The bytes of all members.
+  /// Returns the bytes of all members.
   [[nodiscard]] std::size_t device_bytes() const noexcept override;
-  /// The error of the first member that has failed.
+  /// Returns the error of the first member that failed.
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
   [[nodiscard]] std::string notice() const override;

@@ -4,8 +4,8 @@
 
 namespace rashpa::wire {
 
-/// Describes which extended headers follow the BTH, in this order: DETH, RETH or AtomicETH, AETH, AtomicAckETH, ImmDt,
-/// IETH.
+/// The extended headers that follow the BTH for an opcode, in this order: DETH, RETH or AtomicETH, AETH, AtomicAckETH,
+/// ImmDt, IETH.
 struct OpcodeHeaders {
   bool known = false;
   bool deth = false;

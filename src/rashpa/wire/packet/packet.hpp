@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Complete codec of RoCE packets, for tools and tests: bytes ↔ a plain tree of headers. The data path has its own fast
-/// forms of the few headers it needs (wire.hpp); both are tested against the same golden packets.
+/// A complete codec of RoCE packets for tools and tests: bytes ↔ a plain tree of headers. The data path has its own
+/// fast forms of a few headers (wire.hpp); both are tested against the same golden packets.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rashpa::wire {
 
-/// Describes where the bytes start: Ethernet, IPv4/IPv6 header, or the UDP payload (BTH).
+/// The layer at which the bytes start: Ethernet, IPv4/IPv6 header, or the UDP payload (BTH).
 enum class Layer : std::uint8_t { ethernet, ip, udp_payload };
 
 // Members that are std::optional in the headers below are always set by decode(); encode() fills them in when they are
@@ -22,7 +22,7 @@ enum class Layer : std::uint8_t { ethernet, ip, udp_payload };
 struct EthernetHeader {
   std::array<std::uint8_t, 6> destination{};
   std::array<std::uint8_t, 6> source{};
-  std::optional<std::uint16_t> ethertype;  ///< of the bytes behind the VLAN tags: 0x0800, 0x86DD, 0x8915
+  std::optional<std::uint16_t> ethertype;  ///< after the VLAN tags: 0x0800, 0x86DD, 0x8915
   friend bool operator==(const EthernetHeader&, const EthernetHeader&) = default;
 };
 struct VlanTag {
@@ -56,7 +56,7 @@ struct Ipv6Header {
   std::array<std::uint8_t, 16> destination{};
   friend bool operator==(const Ipv6Header&, const Ipv6Header&) = default;
 };
-/// Global route header of RoCEv1: the layout of IPv6 with next header 0x1B.
+/// The global route header of RoCEv1: the layout of IPv6 with next header 0x1B.
 struct GrhHeader {
   std::uint8_t version = 6;
   std::uint8_t traffic_class = 0;
@@ -72,7 +72,7 @@ struct UdpHeader {
   std::uint16_t source_port = 0xC000;
   std::uint16_t destination_port = 4791;
   std::optional<std::uint16_t> length;
-  std::optional<std::uint16_t> checksum;  ///< filled in as 0 unless EncodeOptions asks for the real one
+  std::optional<std::uint16_t> checksum;  ///< if unset, written as 0 or, by EncodeOptions, as the real checksum
   friend bool operator==(const UdpHeader&, const UdpHeader&) = default;
 };
 struct BthHeader {
@@ -100,7 +100,7 @@ struct DethHeader {
 struct RethHeader {
   std::uint64_t virtual_address = 0;
   std::uint32_t rkey = 0;
-  std::optional<std::uint32_t> dma_length;  ///< filled in with the payload's length
+  std::optional<std::uint32_t> dma_length;  ///< if unset, written as the payload's length
   friend bool operator==(const RethHeader&, const RethHeader&) = default;
 };
 struct AethHeader {
@@ -117,23 +117,23 @@ struct AtomicEthHeader {
 };
 
 enum class IcrcVerdict : std::uint8_t {
-  unchecked,  ///< no IP header to check with
+  unchecked,  ///< there was no IP header for the check
   ok,
-  modulo_id,  ///< right for another IPv4 identification than the one shown: `ip_id`
+  modulo_id,  ///< correct for another IPv4 identification than the one shown: `ip_id`
   bad,
 };
-/// "ok", "bad", "modulo-id", "unchecked".
+/// Returns "ok", "bad", "modulo-id" or "unchecked".
 std::string_view name_of(IcrcVerdict verdict) noexcept;
 
 struct Icrc {
   std::optional<std::uint32_t> value;     ///< the four bytes as a big-endian number, as captures print them: d96cfed1
-  std::optional<std::uint32_t> computed;  ///< the same for the right value; unset when there is no IP header
+  std::optional<std::uint32_t> computed;  ///< the correct value in the same form; unset without an IP header
   IcrcVerdict verdict = IcrcVerdict::unchecked;
-  std::optional<std::uint16_t> ip_id;  ///< modulo_id: the identification that makes the ICRC right
+  std::optional<std::uint16_t> ip_id;  ///< for modulo_id: the identification that makes the ICRC correct
   friend bool operator==(const Icrc&, const Icrc&) = default;
 };
 
-/// One packet. Which extended headers there are follows from the opcode; an unknown opcode has none.
+/// One packet. Its opcode determines its extended headers; an unknown opcode has none.
 struct Packet {
   std::optional<EthernetHeader> ethernet;
   std::vector<VlanTag> vlan;
@@ -148,30 +148,31 @@ struct Packet {
   std::optional<AethHeader> aeth;
   std::optional<std::uint64_t> atomic_ack;  ///< the original value
   std::optional<std::uint32_t> immediate;
-  std::optional<std::uint32_t> invalidate_rkey;  ///< IETH of SEND with invalidate
+  std::optional<std::uint32_t> invalidate_rkey;  ///< IETH of a SEND with invalidate
   std::vector<std::byte> payload;
-  std::optional<std::vector<std::byte>> pad;  ///< filled in with zeros
+  std::optional<std::vector<std::byte>> pad;  ///< if unset, written as zeros
   Icrc icrc;
-  std::vector<std::byte> trailing;  ///< bytes behind the packet, such as Ethernet padding
+  std::vector<std::byte> trailing;  ///< bytes after the packet, such as Ethernet padding
   friend bool operator==(const Packet&, const Packet&) = default;
 };
 
 enum class UdpChecksum : std::uint8_t { zero, compute };
 struct EncodeOptions {
-  UdpChecksum udp_checksum = UdpChecksum::zero;  ///< the value of an unset UDP checksum
+  UdpChecksum udp_checksum = UdpChecksum::zero;  ///< value of an unset UDP checksum
 };
 
-/// "UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE", "RC_ACKNOWLEDGE", "CNP", …; "UNKNOWN_0x7f" for an opcode without a name.
+/// Returns the name: "UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE", "RC_ACKNOWLEDGE", "CNP", …; "UNKNOWN_0x7f" for an opcode
+/// without a name.
 std::string opcode_name(std::uint8_t opcode);
-/// The opcode of a name as opcode_name() gives it; empty when there is none.
+/// Returns the opcode with a name of opcode_name(); nothing when there is none.
 std::optional<std::uint8_t> opcode_of(std::string_view name);
 
-/// Reads one packet from untrusted bytes. Throws ConfigError that names the short or wrong header and its needs.
+/// Reads one packet from untrusted bytes. Throws ConfigError that names the short or wrong header and its requirements.
 Packet decode(std::span<const std::byte> bytes, Layer start);
 
 /// Writes the packet, from the outermost header that is set. Given values are written unchanged, even wrong ones; unset
-/// values are computed. Throws ConfigError when a header that the opcode needs is missing, one it does not have is
-/// given, a field does not fit its bits, or the ICRC cannot be computed (no IP header, no value).
+/// values are computed. Throws ConfigError when the opcode lacks a needed header or has an extra one, or a field does
+/// not fit its bits. Also throws it when the ICRC cannot be computed (no IP header, no value).
 std::vector<std::byte> encode(const Packet& packet, const EncodeOptions& options = {});
 
 }  // namespace rashpa::wire

@@ -6,12 +6,12 @@
 
 namespace rashpa::wire {
 
-/// The header in front of the BTH as the ICRC sees it.
+/// The kind of header before the BTH that the ICRC includes.
 enum class NetworkHeader : std::uint8_t { ipv4, ipv6, grh };
 
-/// ICRC, as a register value (its bytes go out little endian), of a whole packet with any IP options. `network` is the
-/// IP header or GRH; `udp` its 8 bytes, empty with a GRH; `transport` BTH … pad, at least 12 bytes. For tools; the data
-/// path has IcrcPath.
+/// Returns the ICRC of a whole packet with any IP options, as a register value (its bytes are sent little endian).
+/// `network` is the IP header or GRH; `udp` its 8 bytes, empty with a GRH; `transport` BTH … pad, at least 12 bytes.
+/// For tools; the data path has IcrcPath.
 std::uint32_t packet_icrc(NetworkHeader kind, std::span<const std::byte> network, std::span<const std::byte> udp,
                           std::span<const std::byte> transport);
 

@@ -4,16 +4,17 @@
 
 namespace rashpa::wire {
 
-/// Extends the 24 bits of a packet's number (PSN) to 64, so that numbers of one sender can be compared over any time.
-/// Packets may come out of order by up to kReordered places; a packet that seems to lie further back was sent after an
-/// outage. One thread.
+/// Extends a packet's 24-bit number (PSN) to 64 bits, so that numbers of one sender stay comparable over any time.
+/// Packets may come out of order by up to kReordered places; one that seems further back was sent after an outage. One
+/// thread.
 class PacketNumbers {
  public:
   static constexpr std::uint32_t kReordered = 1U << 16;
-  /// The number of packets in a row from further back that are no reordering: the sender has gone round.
+  /// The number of consecutive packets from further back that prove an outage rather than reordering: the sender's
+  /// numbers have wrapped.
   static constexpr std::uint32_t kBehind = 1U << 12;
 
-  /// Returns the number of the packet in 64 bits. An outage of whole rounds of 2^24 packets is left out of it.
+  /// Returns the packet's number in 64 bits, without whole rounds of 2^24 packets during an outage.
   std::uint64_t extend(std::uint32_t psn) noexcept {
     if (latest_ == 0) {
       latest_ = kRound + (psn & (kRound - 1));  // room for packets before the first one

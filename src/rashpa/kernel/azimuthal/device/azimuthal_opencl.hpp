@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Azimuthal integration on OpenCL devices: sums by bins there, the results on the host.
+/// Azimuthal integration on OpenCL devices: the device sums by bins, the host computes the results.
 #include <memory>
 #include <optional>
 
@@ -10,7 +10,8 @@
 
 namespace rashpa::kernel::azimuthal::opencl {
 
-/// `summed`: where profiles are added up, if anywhere. Throws ConfigError when the device has no double precision.
+/// Makes the pass. `summed` receives the sum of profiles, if it is requested. Throws ConfigError when the device has no
+/// double precision.
 std::unique_ptr<kernel::opencl::DevicePass> make_pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring,
                                                       std::optional<ProfileSums> summed, const Setup& setup,
                                                       const memory::opencl::Device& device);

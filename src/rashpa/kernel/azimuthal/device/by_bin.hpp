@@ -7,11 +7,11 @@
 
 namespace rashpa::kernel::azimuthal {
 
-/// Shares of pixels bin by bin, in each by pixel: the table by which devices gather.
+/// The shares of pixels sorted by bin and then by pixel, the table by which devices gather.
 struct ByBin {
-  std::vector<std::uint32_t> firsts;  ///< of each bin, and behind the last one
-  std::vector<std::uint32_t> pixels;  ///< not empty
-  std::vector<float> shares;          ///< empty where they are all 1
+  std::vector<std::uint32_t> firsts;  ///< first share of each bin, then the number of shares
+  std::vector<std::uint32_t> pixels;  ///< pixel of each share; not empty
+  std::vector<float> shares;          ///< size of each share; empty where all are 1
 };
 ByBin by_bin(const Prepared& prepared);
 

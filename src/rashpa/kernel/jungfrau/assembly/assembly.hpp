@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The assembled image of JUNGFRAU modules: room for the pixels of double size at the borders of chips (README.md).
+/// The assembled image of JUNGFRAU modules, with room for the double-size pixels at the borders of chips (README.md).
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,33 +12,35 @@
 
 namespace rashpa::kernel::jungfrau {
 
-inline constexpr std::uint32_t kChip = 256;              ///< pixels of a chip, both ways
-inline constexpr std::uint32_t kUserMasked = 1U << 8U;   ///< NXmx pixel_mask: masked by choice
-inline constexpr std::uint32_t kVirtual = 1U << 31U;     ///< NXmx pixel_mask: its value is a share of another pixel's
-inline constexpr std::uint32_t kGapBetweenModules = 1U;  ///< NXmx pixel_mask: no pixel is here
+inline constexpr std::uint32_t kChip = 256;             ///< pixels of a chip in each direction
+inline constexpr std::uint32_t kUserMasked = 1U << 8U;  ///< NXmx pixel_mask: masked by the user
+/// NXmx pixel_mask: the value is a share of another pixel's value
+inline constexpr std::uint32_t kVirtual = 1U << 31U;
+inline constexpr std::uint32_t kGapBetweenModules = 1U;  ///< NXmx pixel_mask: there is no pixel
 
-/// Describes where every pixel of the image seen lies in the assembled one. A module keeps the place of its first
-/// pixel; the run file's geometry places the modules right of and below it. Does not change; any thread.
+/// The mapping of the input image's pixels to the assembled image. A module keeps the place of its first pixel; the run
+/// file's geometry places the modules right of it and below it. Constant; any thread.
 class Assembly final : public Reshape {
  public:
-  /// Some pixels of a row that belong to one chip.
+  /// Consecutive pixels of a row in one chip.
   struct Span {
-    std::uint32_t first = 0;  ///< pixel of the image seen
+    std::uint32_t first = 0;  ///< first pixel in the input image
     std::uint32_t count = 0;
-    std::uint32_t out = 0;  ///< pixel of the assembled image at which `first` lies
-    std::int32_t twin = 0;  ///< rows of double height: the other row, in pixels from `out`; 0: there is none
-    bool left = false;      ///< `first` is of double width: out − 1 is its other half
-    bool right = false;     ///< the last one is of double width: so is the pixel behind it
-    bool odd = false;       ///< the module's row has an odd number
+    std::uint32_t out = 0;  ///< pixel of the assembled image to which `first` maps
+    std::int32_t twin = 0;  ///< for rows of double height: offset of the other row from `out` in pixels; 0: none
+    bool left = false;      ///< true: `first` has double width, and out − 1 is its other half
+    bool right = false;     ///< true: the last pixel has double width, and the pixel behind it is its other half
+    bool odd = false;       ///< true: the row has an odd number in its module
   };
-  /// Pixels of the assembled image that no pixel of the detector fills.
+  /// Pixels of the assembled image without a detector pixel.
   struct Gap {
     std::uint32_t out = 0;
     std::uint32_t count = 0;  ///< at most kLongestGap
   };
   static constexpr std::uint32_t kLongestGap = 4096;
 
-  /// Throws ConfigError when there is no part, parts of a module lie apart, or modules would lie on each other.
+  /// Computes the mapping. Throws ConfigError when there is no part, parts of a module are not adjacent, or modules
+  /// would overlap.
   Assembly(const Shape& seen, const Shape& module, std::span<const ModulePart> parts, Borders borders);
   [[nodiscard]] Shape shape() const noexcept override { return made_; }
   [[nodiscard]] Region place(const Region& region) const override;
@@ -46,13 +48,13 @@ class Assembly final : public Reshape {
 
   [[nodiscard]] const Shape& seen() const noexcept { return seen_; }
   [[nodiscard]] Borders borders() const noexcept { return borders_; }
-  [[nodiscard]] std::span<const Span> spans() const noexcept { return spans_; }  ///< by `first`
+  [[nodiscard]] std::span<const Span> spans() const noexcept { return spans_; }  ///< in the order of `first`
   [[nodiscard]] std::span<const Gap> gaps() const noexcept { return gaps_; }
-  /// Returns true when a pixel of the image seen has double size. For set-up and tests: slow.
+  /// Returns true when a pixel of the input image has double size. Slow, for set-up and tests.
   [[nodiscard]] bool is_double(std::size_t pixel) const noexcept;
 
  private:
-  /// The image's part of a module: columns from sx on at column x, rows from sy on at row y.
+  /// A module's part in the image: module columns from sx on begin at column x, module rows from sy on at row y.
   struct Module {
     std::uint32_t number = 0;
     std::uint32_t x = 0, y = 0, sx = 0, sy = 0, width = 0, height = 0;
@@ -73,27 +75,27 @@ class Assembly final : public Reshape {
   std::vector<Gap> gaps_;
 };
 
-/// Describes where the value of each pixel of the assembled image comes from, for devices that gather: the pixel of the
-/// image seen, and its share of that value. Slow; for set-up.
+/// The source of an assembled pixel, for devices that gather: the pixel of the input image, and the share of its value.
+/// Slow, for set-up.
 struct Origin {
   enum Part : std::uint8_t { whole, less, more };
   static constexpr std::uint32_t kNone = ~0U;
-  std::uint32_t pixel = kNone;  ///< kNone: a gap
-  Part across = whole;          ///< of the value
-  Part down = whole;            ///< of that
+  std::uint32_t pixel = kNone;  ///< kNone: a gap, without a source
+  Part across = whole;          ///< share of the value across columns
+  Part down = whole;            ///< share of that across rows
 };
 std::vector<Origin> origins_of(const Assembly& assembly);
 
-/// The plain reference: a converted image, int16 or float32 as `output` says, assembled. Slow, obvious, the truth.
+/// Assembles a converted image, int16 or float32 as `output` says. The plain reference: slow, obvious, the truth.
 void assemble_reference(const Assembly& assembly, Output output, const void* converted, void* out);
 
-/// Converts and assembles, for several threads. Nothing allocates after construction.
+/// Converts and assembles images on several threads. Nothing allocates after construction.
 class Assembler {
  public:
-  /// `assembly` outlives it. Throws ResourceError when there is no memory.
+  /// Takes the memory. `assembly` outlives the object. Throws ResourceError when there is no memory.
   Assembler(const Assembly& assembly, Output output, unsigned workers);
-  /// Pixels [first, last) of the images seen, `first` a multiple of 4096; Images::out are assembled images. Several
-  /// threads at once, each with its own `worker`, for different pixels.
+  /// Converts and assembles pixels [first, last) of the input images; `first` is a multiple of 4096, and Images::out
+  /// are assembled images. Several threads call it at once, each with its own `worker`, for different pixels.
   void convert(unsigned worker, const Prepared& calibration, const Images& images, std::size_t first,
                std::size_t last) noexcept;
 

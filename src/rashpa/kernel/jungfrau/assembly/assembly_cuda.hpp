@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The assembled image on CUDA devices: converted images are gathered, the bits of assemble_reference().
+/// The assembly on CUDA devices, which gather from converted images and give the bits of assemble_reference().
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -14,13 +14,14 @@ namespace rashpa::kernel::jungfrau::cuda {
 
 class DeviceAssembly {
  public:
-  /// Throws ConfigError when there are more pixels than it can name, ResourceError when the device has no memory.
+  /// Uploads the mapping. Throws ConfigError when there are more pixels than it can number, ResourceError when the
+  /// device has no memory.
   DeviceAssembly(const Assembly& assembly, Output output, const Setup& setup);
 
-  /// Returns where the images of a stack are converted to, stride() pixels apart.
+  /// Returns the memory to which the images of a stack are converted, stride() pixels apart.
   [[nodiscard]] std::byte* converted(std::uint32_t bench) const noexcept { return converted_[bench].as<std::byte>(); }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
-  /// Assembles all images that have work from there into DeviceStack::out.
+  /// Enqueues the assembly of all images with work from converted() into DeviceStack::out.
   cudaError_t assemble(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
 
  private:

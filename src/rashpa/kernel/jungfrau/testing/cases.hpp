@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The cases that every backend is tested with.
+/// The test cases of all backends.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,7 +10,7 @@
 
 namespace rashpa::kernel::jungfrau {
 
-/// Pedestals 100, 200, 300 ADU, gains 10, −1, −0.1 ADU/keV, 2 keV: one pixel repeated.
+/// Returns a calibration that repeats one pixel: pedestals 100, 200, 300 ADU, gains 10, −1, −0.1 ADU/keV, 2 keV.
 inline Config simple(Output output, std::uint32_t width = 64) {
   Config config{2.0, output, {width, 1, {}, {}, {}}};
   for (const float pedestal : {100.0F, 200.0F, 300.0F})
@@ -70,7 +70,7 @@ inline const Row kRows[] = {
     {"G0 too small for int16 too", 0, 16000, 1e-3F, -1, -0.1F, 0, -32767, -16000000},
 };
 
-/// 64 pixels with the calibration of the row.
+/// Returns a calibration of 64 pixels with that of the row.
 inline Config config_of(const Row& row, Output output) {
   Config config = simple(output, 64);
   for (std::size_t pixel = 0; pixel < 64; ++pixel) {

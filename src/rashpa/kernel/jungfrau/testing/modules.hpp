@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Modules whose images are assembled, for tests of devices.
+/// Test modules whose images are assembled on devices.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ struct Modules {
   opencl::Case given;
 };
 
-/// Two modules below each other, with a gap; 512 columns, that is a border, and 300 rows, another. Every tenth word is
-/// any.
+/// Returns two modules, one below the other with a gap, of 512 columns and 300 rows, so that both directions have a
+/// chip border. Each tenth word is random.
 inline std::vector<Modules> modules_to_assemble() {
   synthetic::Random random(23);
   std::vector<Modules> all;

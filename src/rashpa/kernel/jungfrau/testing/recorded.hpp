@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Recorded frames and pedestals of a real module, and dark frames of another one, for tests:
-/// ../shared/data/jungfrau_m049 and jungfrau_dark from the folder that a test runs in.
+/// ../shared/data/jungfrau_m049 and jungfrau_dark, relative to the working directory of the test.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -41,7 +41,7 @@ std::vector<T> load(const std::string& name) {
   return values;
 }
 
-/// Frames as the SLS receiver writes them: a header of 112 bytes in front of each.
+/// Returns recorded dark frames. The files are those of the SLS receiver, with a header of 112 bytes before each frame.
 inline std::vector<std::vector<std::uint16_t>> darks() {
   constexpr std::size_t kHeader = 112, kFrame = kHeader + kPixels * sizeof(std::uint16_t);
   std::vector<std::vector<std::uint16_t>> frames;
@@ -57,7 +57,8 @@ inline std::vector<std::vector<std::uint16_t>> darks() {
   return frames;
 }
 
-/// The recorded pedestals with the module's median gains: the true gains differ by a few percent from pixel to pixel.
+/// Returns the recorded pedestals with the module's median gains. True gains differ by a few percent from pixel to
+/// pixel.
 inline Config config() {
   Config config{12.4, Output::photons, {1024, 512, {}, {}, {}}};
   for (const char* name : {"mod5_pedeG0.bin", "mod5_pedeG1.bin", "mod5_pedeG2.bin"}) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Synthetic JUNGFRAU calibrations and raw frames with the measured values of a real module (always labelled
-/// synthetic), for tests and benchmarks: noise in every pixel, all three gains, a share of pixels that hold spots.
+/// synthetic), for tests and benchmarks. They have noise in all pixels, all three gains, and spots in a fraction of the
+/// pixels.
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -11,7 +12,7 @@
 
 namespace rashpa::kernel::jungfrau::synthetic {
 
-/// splitmix64: seeded, the same everywhere.
+/// A seeded splitmix64 generator, the same on all machines.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -24,7 +25,7 @@ class Random {
   }
   std::uint32_t below(std::uint32_t end) noexcept { return static_cast<std::uint32_t>((next() >> 32U) * end >> 32U); }
   double uniform() noexcept { return static_cast<double>(next() >> 11U) * 0x1p-53; }
-  /// Returns an about normal number: the sum of four uniform numbers, scaled.
+  /// Returns a roughly normal number: the scaled sum of four uniform numbers.
   double normal() noexcept { return (uniform() + uniform() + uniform() + uniform() - 2.0) * std::numbers::sqrt3; }
 
  private:
@@ -56,7 +57,7 @@ inline Config config(std::uint32_t width, std::uint32_t height, Output output, s
   return config;
 }
 
-/// The word that a pixel gives for a number of photons; its gain switches near 20 and 600 photons.
+/// Returns the word that a pixel gives for a number of photons; its gain switches near 20 and 600 photons.
 inline std::uint16_t word_of(double photons, const Config& config, std::size_t pixel, double noise_adu) {
   const std::size_t pixels = static_cast<std::size_t>(config.calibration.width) * config.calibration.height;
   const unsigned gain = photons < 20 ? 0 : (photons < 600 ? 1 : 2);
@@ -67,8 +68,8 @@ inline std::uint16_t word_of(double photons, const Config& config, std::size_t p
                                     static_cast<std::uint16_t>(std::lround(std::fmin(16382, std::fmax(1, adu)))));
 }
 
-/// One raw frame: noise and a weak background, and spots of 5 × 5 pixels that cover `switched` of the pixels and switch
-/// their gain.
+/// Returns one raw frame: noise, a weak background, and spots of 5 × 5 pixels that cover the fraction `switched` of the
+/// pixels and switch their gain.
 inline std::vector<std::uint16_t> frame(const Config& config, double switched, std::uint64_t seed) {
   const std::uint32_t width = config.calibration.width;
   const std::uint32_t height = config.calibration.height;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pedestals that follow the detector, on CUDA devices: the work of Tracker, bit for bit. Stacks come one after the
-/// other (DevicePass::in_turn), whatever stream they are in.
+/// Pedestals that follow the detector, on CUDA devices: the work of Tracker, bit for bit. Stacks come in order
+/// (DevicePass::in_turn), in whatever stream they are.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -13,37 +13,39 @@
 
 namespace rashpa::kernel::jungfrau::cuda {
 
-/// The state that one stack leaves to the next, in device memory; begins with zeros.
+/// The state that a stack leaves for the next one, in device memory; it begins as zeros.
 struct TrackerState {
-  std::uint64_t followed = 0;   ///< images, without those of the stack in hand
-  std::uint64_t next_look = 0;  ///< when this many are
+  std::uint64_t followed = 0;   ///< images followed before the present stack
+  std::uint64_t next_look = 0;  ///< value of `followed` at which the drift is computed next
   std::uint32_t in_hand = 0;
   std::uint32_t looking = 0;
-  std::uint32_t worst = 0;   ///< the bits of a float, of the look in hand
-  std::uint32_t begun = 0;   ///< the stack in hand has images
-  std::uint32_t looked = 0;  ///< 0: never; the bin of the median and 1
+  std::uint32_t worst = 0;   ///< bits of a float: largest drift of the present computation
+  std::uint32_t begun = 0;   ///< 1: the present stack has images to follow
+  std::uint32_t looked = 0;  ///< 0: never computed; otherwise the median's bin plus 1
   float worst_looked = 0;
 };
 
-/// Describes how images are followed; does not change.
+/// The constants by which images are followed.
 struct Following {
   float inverse = 0;       ///< float32(1/N)
-  float square_limit = 0;  ///< of pixels that may have a photon: σ²
+  float square_limit = 0;  ///< for pixels that may have a photon: σ²
   bool where_empty = false;
-  bool learned_only = false;  ///< of dark images nothing else is wanted
+  bool learned_only = false;  ///< true: dark images are needed only for the pedestals
   std::uint32_t between_looks = 0;
   double alarm = 0;  ///< median drift in RMS; 0: none
 };
 
 class DeviceTracker {
  public:
-  /// `calibration` was prepared from `config`. Throws as Tracker does, ResourceError when the device has no memory.
+  /// Uploads the state. `calibration` was prepared from `config`. Throws as Tracker does, and ResourceError when the
+  /// device has no memory.
   DeviceTracker(const Config& config, const Prepared& calibration, const Setup& setup);
 
-  /// Settles the changes of the stack before, and chooses the images of this stack that are followed. Call it before
-  /// the pixels of a stack are converted.
+  /// Applies the changes of the previous stack and selects the images of this stack to follow. Call it before the
+  /// pixels of the stack are converted.
   cudaError_t begin(const kernel::cuda::DeviceStack& stack, cudaStream_t stream) const noexcept;
-  /// Follows the chosen images, behind their conversion. `pedestals`: of G0, pixel by pixel.
+  /// Enqueues the following of the selected images, after their conversion. `pedestals` are those of G0, pixel by
+  /// pixel.
   cudaError_t follow(const kernel::cuda::DeviceStack& stack, float* pedestals, cudaStream_t stream) const noexcept;
   [[nodiscard]] const TrackerState* state() const noexcept { return state_.as<TrackerState>(); }
   [[nodiscard]] std::string notice() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pedestals that follow the detector, on OpenCL devices: the work of Tracker, in the order of the compute queue, in
-/// which stacks come one after the other whatever bench they are at. The same bits as Tracker.
+/// Pedestals that follow the detector, on OpenCL devices: the work of Tracker with the same bits. It runs in the order
+/// of the compute queue, in which stacks come one after another on whatever bench.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,22 +11,23 @@
 
 namespace rashpa::kernel::jungfrau::opencl {
 
-/// Memory and functions of a pass that follows; the pixels are followed by the kernel that has converted them, which is
-/// given variances(), followed(), inverse() and square_limit().
+/// The memory and functions of a pass that follows pedestals. The kernel that converts the pixels also follows them,
+/// with variances(), followed(), inverse() and square_limit().
 class DeviceTracker {
  public:
-  /// `program` is made from source() and macros(). Throws as Tracker does, ResourceError when the device has no memory.
+  /// Takes the memory. `program` was made from source() and macros(). Throws as Tracker does, and ResourceError when
+  /// the device has no memory.
   DeviceTracker(const Config& config, const Prepared& calibration, const Setup& setup,
                 const memory::opencl::Device& device, const memory::opencl::Program& program);
   static std::string_view source() noexcept;
   static std::string macros();
 
-  /// Settles the changes of the stack before, ahead of the conversion of this one.
+  /// Applies the changes of the previous stack, before the conversion of this one.
   cl_int begin(const kernel::opencl::DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept;
-  /// Computes the drift, behind the last stack.
+  /// Computes the drift after the last stack.
   cl_int look(cl_mem pedestals, cl_command_queue queue) const noexcept;
   cl_int fetch(std::uint32_t bench, cl_command_queue queue) const noexcept { return found_.fetch(bench, queue); }
-  /// The drift as the stack at `bench` has found it, once fetched.
+  /// Returns the drift found by the stack at `bench`, once fetched.
   [[nodiscard]] Drift drift(std::uint32_t bench) const noexcept;
 
   [[nodiscard]] cl_mem variances() const noexcept { return variances_.get(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Two passes over a block, straight past the caches: for vectors whose results are whole cache lines.
-/// Compiled once for each instruction set, by jungfrau_simd.cpp.
+/// Two passes over a block that write past the caches, for vectors whose results are whole cache lines.
+/// jungfrau_simd.cpp compiles it once for each instruction set.
 #if defined(RASHPA_JUNGFRAU_LINES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef RASHPA_JUNGFRAU_LINES_INL
 #undef RASHPA_JUNGFRAU_LINES_INL
@@ -18,8 +18,8 @@ namespace rashpa::kernel::jungfrau {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Returns true when the results of one vector of words are whole cache lines, which can be written past the caches in
-/// turn to several images.
+/// Returns true when the results of a vector of words are whole cache lines, so that several images in turn can be
+/// written past the caches.
 template <class T>
 constexpr bool whole_lines() {
 #if HWY_HAVE_SCALABLE
@@ -42,7 +42,7 @@ HWY_INLINE std::uint32_t tap(const Block& block, const Part& part, PhotonVector 
   return static_cast<std::uint32_t>(hn::CountTrue(d, bright));
 }
 
-/// The vector at pixel `at` of one image, out past the caches as if in G0.
+/// Converts the vector at pixel `at` of one image as if in G0, and writes it past the caches.
 template <bool kCount, bool kMark>
 HWY_INLINE std::uint32_t stream_g0(const Block& block, const Part& part, WordVector words, const Constants& g0,
                                    std::size_t at, std::int16_t* out) {
@@ -63,7 +63,7 @@ HWY_INLINE std::uint32_t stream_g0(const Block&, const Part&, WordVector words, 
   return 0;
 }
 
-/// All words as if they were in G0, without a branch on the data; vectors that are not are listed, and not counted.
+/// Converts all words as if in G0, without a branch on the data. Vectors with other words are listed and not counted.
 template <std::size_t kImages, bool kCount, bool kMark, class T>
 HWY_INLINE void stream_pass(const Block& block, const Part* parts, Switched* switched) {
   const Words d;
@@ -104,7 +104,7 @@ HWY_INLINE void stream_pass(const Block& block, const Part* parts, Switched* swi
   }
 }
 
-/// The listed vectors once more: their lines are written again.
+/// Converts the listed vectors again and overwrites their lines.
 template <bool kCount, bool kMark>
 void stream_again(const Block& block, const Part& part, const Switched& switched, std::int16_t* out) {
   revisit(block, part, switched,

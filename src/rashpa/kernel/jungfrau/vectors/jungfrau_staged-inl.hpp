@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Three passes over a block, through a stage in the first-level cache: for vectors shorter than a cache line of
-/// results. Compiled once for each instruction set, by jungfrau_simd.cpp.
+/// Three passes over a block through a buffer in the first-level cache, for vectors whose results are shorter than a
+/// cache line. jungfrau_simd.cpp compiles it once for each instruction set.
 #if defined(RASHPA_JUNGFRAU_STAGED_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef RASHPA_JUNGFRAU_STAGED_INL
 #undef RASHPA_JUNGFRAU_STAGED_INL
@@ -19,15 +19,15 @@ namespace rashpa::kernel::jungfrau {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Results of one image's block before they go out, in the first-level cache.
+/// The buffer of results of one image's block, which stays in the first-level cache.
 template <class T>
 struct Stage {
   HWY_ALIGN T pixels[kBlock];
   Switched switched;
 };
 
-/// First pass: all words as if they were in G0, and a list of the vectors that are not. Without a branch on the data,
-/// for two images at once, so that calibration is loaded once for both.
+/// First pass: converts all words as if in G0 and lists the vectors with other words. It has no branch on the data, and
+/// processes two images at once to load the calibration once.
 template <std::size_t kImages, class T>
 HWY_INLINE void first_pass(const Block& block, const Part* parts, Stage<T>* stages) {
   const Words d;
@@ -57,7 +57,7 @@ HWY_INLINE void first_pass(const Block& block, const Part* parts, Stage<T>* stag
   for (std::size_t i = 0; i < kImages; ++i) stages[i].switched.count = count[i];
 }
 
-/// Second pass: the listed vectors once more.
+/// Second pass: converts the listed vectors again.
 template <class T>
 void second_pass(const Block& block, const Part& part, Stage<T>& stage) {
   revisit(block, part, stage.switched,
@@ -66,7 +66,8 @@ void second_pass(const Block& block, const Part& part, Stage<T>& stage) {
           });
 }
 
-/// Third pass: out of the cache, whole cache lines, past the caches where that is possible; count and marks on the way.
+/// Third pass: writes whole cache lines out of the cache, past the caches where possible, and counts and marks on the
+/// way.
 template <bool kCount, bool kMark, bool kStream>
 void third_pass(const Block& block, const Part& part, const Stage<std::int16_t>& stage) {
   const Photons d;
@@ -119,7 +120,7 @@ void finish(const Block& block, const Part& part, const Stage<float>& stage) {
   }
 }
 
-/// Lists every vector: where a G0 word can leave the int16 range, the second pass clamps.
+/// Lists all vectors, because a G0 word can leave the int16 range and the second pass clamps.
 template <class T>
 void list_all(const Block& block, Stage<T>& stage) {
   stage.switched.count = 0;

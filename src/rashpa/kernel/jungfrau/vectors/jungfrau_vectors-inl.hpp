@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The arithmetic of `jungfrau` on one vector of pixels, and the block of pixels. Compiled once for each instruction
-/// set, by jungfrau_simd.cpp.
+/// The arithmetic of `jungfrau` on one vector of pixels, and on a block of pixels. jungfrau_simd.cpp compiles it once
+/// for each instruction set.
 #if defined(RASHPA_JUNGFRAU_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef RASHPA_JUNGFRAU_VECTORS_INL
 #undef RASHPA_JUNGFRAU_VECTORS_INL
@@ -38,7 +38,7 @@ using PhotonVector = hn::Vec<Photons>;
 using WideVector = hn::Vec<Wide>;
 using FloatVector = hn::Vec<Float>;
 
-/// Pedestals and factors of one vector of pixels.
+/// The pedestals and factors of one vector of pixels.
 struct Constants {
   FloatVector pedestal_even, pedestal_odd, factor_even, factor_odd;
 };
@@ -57,7 +57,7 @@ HWY_INLINE FloatVector corrected(WideVector adu, FloatVector pedestal, FloatVect
   return hn::Mul(hn::Sub(hn::ConvertTo(Float(), hn::BitCast(WideSigned(), adu)), pedestal), factor);
 }
 
-/// Rounds both halves and interleaves them again.
+/// Rounds the even and odd pixels and interleaves them again.
 HWY_INLINE PhotonVector rounded(FloatVector even, FloatVector odd) {
   const auto magic = hn::Set(Float(), kRoundingMagic);
   const auto low = hn::BitCast(Words(), hn::Add(even, magic));
@@ -65,7 +65,7 @@ HWY_INLINE PhotonVector rounded(FloatVector even, FloatVector odd) {
   return hn::BitCast(Photons(), hn::OddEven(high, low));
 }
 
-/// One half in any gain: constants chosen by code; code 2 computes something that nobody sees.
+/// Half a vector in any gain, with constants chosen by the gain code. Code 2 gives a value that is replaced later.
 struct Chosen {
   FloatVector value;
   FloatVector pedestal;
@@ -88,7 +88,7 @@ HWY_INLINE FloatVector clamped(const Chosen& chosen) {
                         hn::Set(d, static_cast<float>(kMaskedPhotons)), inside);
 }
 
-/// Reads tables of G1 and G2 only where the words ask for them: most switched pixels are in G1.
+/// Reads tables of G1 and G2 only where words need them; most switched pixels are in G1.
 struct Halves {
   Chosen even, odd;
 };
@@ -105,7 +105,7 @@ HWY_INLINE Halves choose_both(WordVector words, const Constants& g0, const float
                  g2.factor_odd)};
 }
 
-/// The words that hold no value whatever the calibration says.
+/// Returns a mask of the words that have no value under any calibration.
 template <class D>
 HWY_INLINE auto unreadable(D d, hn::Vec<D> words) {
   const auto illegal = hn::Eq(hn::And(words, hn::Set(d, kGainMask)), hn::Set(d, 0x8000));
@@ -113,9 +113,8 @@ HWY_INLINE auto unreadable(D d, hn::Vec<D> words) {
                 hn::Or(hn::Eq(words, hn::Set(d, kReadoutErrorOnes)), hn::Eq(words, hn::Set(d, kReadoutErrorG1))));
 }
 
-/// Any words, every row of the decode table. `counts.masked` grows by the masked pixels beyond those that are invalid
-/// in G0
-/// (`invalid`: how many), which the caller counts by the block.
+/// Converts any words by the whole decode table. `counts.masked` grows by the masked pixels beyond the `invalid` ones
+/// of G0, which the caller counts for the block.
 HWY_INLINE PhotonVector photons_any(WordVector words, const Constants& g0, const float* t1, const float* t2,
                                     std::size_t pixel, Counts& counts) {
   const Words d;
@@ -141,15 +140,14 @@ HWY_INLINE FloatVector kev_any(WideVector words, FloatVector value, Counts& coun
   return hn::IfThenElse(masked, hn::Set(d, std::numeric_limits<float>::quiet_NaN()), unmasked);
 }
 
-/// Pixels between two changes of image: calibration, raw words and photons of two images stay in the second-level
-/// cache.
+/// The pixels of a block. Calibration, raw words and photons of two images' blocks fit into the second-level cache.
 constexpr std::size_t kBlock = 8192;
 
-/// Raw pixels that are asked for before they are needed: the machine's own prefetch stops at the end of each page.
+/// The number of raw pixels to prefetch ahead; the machine's own prefetch stops at the end of each page.
 constexpr std::size_t kPixelsAhead = 256;
 constexpr std::size_t kLinePixels = 64 / sizeof(std::uint16_t);
 
-/// One image's part of a block: pointers to the first pixel of the block.
+/// One image's part of a block, as pointers to the first pixel of the block.
 struct Part {
   const std::uint16_t* raw;
   void* out;
@@ -166,7 +164,7 @@ struct Block {
   bool wild;  // a group of the block is
 };
 
-/// The vectors of one image's block that need every row of the decode table.
+/// The vectors of one image's block that need the whole decode table.
 struct Switched {
   std::uint16_t at[kBlock / 8];  // first pixel of the vector
   std::size_t count;
@@ -207,7 +205,7 @@ HWY_INLINE void prefetch(const float* table, std::size_t pixel) {
   for (std::size_t line = 0; line < 4; ++line) hwy::Prefetch(table + pixel / 2 + line * (kGroup / 2));
 }
 
-/// The listed vectors once more: `put(words, g0, t1, t2, at, counts)` for each, with G1's tables asked for early.
+/// Calls `put(words, g0, t1, t2, at, counts)` for each listed vector, and prefetches G1's tables.
 template <class Put>
 void revisit(const Block& block, const Part& part, const Switched& switched, Put put) {
   constexpr std::size_t kAhead = 8;  // the tables of G1 are read here and there

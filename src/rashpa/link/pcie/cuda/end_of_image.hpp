@@ -10,7 +10,7 @@
 
 namespace rashpa::link::pcie {
 
-/// The writes behind an image's lines, in this order; addresses are the device's. Null: left out.
+/// The writes after an image's lines, in this order, at addresses of the device. Null: left out.
 struct EndOfImage {
   std::array<unsigned char, FrameRecord::kBytes> bytes{};
   unsigned char* record = nullptr;
@@ -20,8 +20,8 @@ struct EndOfImage {
   std::uint64_t number = 0;
 };
 
-/// Puts it into the stream, behind the copies there. A thread that sees the lock word sees the record and all lines;
-/// one that sees the number, the lock word.
+/// Enqueues the writes behind the copies in the stream. A thread that sees the lock word sees the record and all lines;
+/// one that sees the number sees the lock word.
 cudaError_t enqueue(const EndOfImage& end, cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::link::pcie

@@ -3,7 +3,7 @@
 
 namespace rashpa::link::pcie {
 
-/// Breaks the current device for this process: for tests of the time after it. Does not wait.
+/// Makes the current device fail for this process, to test what follows. Does not wait.
 void fault_now() noexcept;
 
 }  // namespace rashpa::link::pcie

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How images of one DTP go into memory of a device. Their lines and ends are gathered into launches
-/// (image_kernel.hpp), which go into four streams in turn: while one launch begins or ends, the others copy. While a
-/// launch is in flight, small images wait for others, so that a call of the driver moves some MiB.
-///
-/// Lines of all launches on their way are written in any order. Where an image would write memory that an earlier one
-/// still writes, it is put behind that: without credits, a source may come round to a slot whose earlier lines are on
-/// their way.
+/// Writes images of one DTP into memory of a device. Lines and ends are gathered into launches (image_kernel.hpp),
+/// which use four streams in turn: while one launch begins or ends, the others copy. While a launch is in flight, small
+/// images wait for more, so that each driver call moves some MiB.
+/// Launches in flight write their lines in any order. An image that would write memory which an earlier one still
+/// writes is enqueued behind that one: without credits, a source may return to a slot whose earlier lines are in
+/// flight.
 #include <driver_types.h>
 
 #include <array>
@@ -19,18 +18,18 @@
 
 namespace rashpa::link::pcie {
 
-/// The writes of a copy: runs of equal length at equal distances.
+/// The memory that a copy writes: runs of equal length at equal distances.
 struct Written {
   const std::byte* to = nullptr;
   std::uint64_t pitch = 0;
   std::uint32_t width = 0;
   std::uint32_t rows = 0;
 
-  /// Returns false when not a byte of both is the same. True may be wrong.
+  /// Returns false when both share no byte. A result of true may be wrong.
   [[nodiscard]] bool may_overlap(const Written& other) const noexcept;
 };
 
-/// An event without a time, which streams wait for.
+/// A CUDA event without timing, on which streams wait.
 class Signal {
  public:
   Signal();
@@ -43,29 +42,30 @@ class Signal {
   cudaEvent_t event_ = nullptr;
 };
 
-/// All calls from one thread, on the current device; none waits but wait(). Constructor: throws ResourceError.
+/// The launches of one DTP. One thread makes all calls, on the current device; only wait() waits. The constructor
+/// throws ResourceError.
 class ImageLaunches {
  public:
   static constexpr std::size_t kWays = 4;
 
   ImageLaunches();
 
-  /// Lines of the image in hand, which fits_kernel() takes.
+  /// Adds lines of the current image, for which fits_kernel() is true.
   cudaError_t add(const CopiedLines& lines) noexcept;
-  /// Prepares a copy by other means that belongs to the image in hand and writes `written`; `stream` becomes the stream
-  /// to put it into.
+  /// Prepares another kind of copy that belongs to the current image and writes `written`. `stream` gets the stream for
+  /// it.
   cudaError_t begin_copy(const Written& written, cudaStream_t& stream) noexcept;
-  /// The number of that stream among kWays: streams share no state.
+  /// Returns the number of that stream, below kWays; streams share no state.
   [[nodiscard]] std::size_t way() const noexcept { return way_; }
-  /// The image in hand ends; its record and lock word are written behind it and all before.
+  /// Ends the current image: its record and lock word are written after it and all earlier images.
   cudaError_t add(const EndOfImage& end) noexcept;
   /// Returns true when go_on() would do nothing.
   [[nodiscard]] bool idle(Company company) const noexcept {
     return batch_.empty() || (company == Company::may_come && done() != launched_);
   }
-  /// Begins the gathered copies where nothing else is on its way, or no company will come.
+  /// Starts the gathered copies if nothing else is in flight, or if `company` is none.
   cudaError_t go_on(Company company) noexcept;
-  /// cudaErrorNotReady: something is on its way.
+  /// Returns the state of the launches; cudaErrorNotReady: work is in flight.
   [[nodiscard]] cudaError_t query() const noexcept;
   void wait() const noexcept;
 
@@ -75,7 +75,7 @@ class ImageLaunches {
     Signal signal;
     std::uint64_t behind = 0;  // all launches up to that number are done before later work
   };
-  /// A write of the last launch, or of the next one.
+  /// A write by the last launch or the next one.
   struct Write {
     Written written;
     std::uint64_t launch = 0;

@@ -6,12 +6,12 @@
 
 namespace rashpa::link::pcie {
 
-/// Lines of a receiver in memory of a device, as the current device writes to them: its own memory, or a peer's over
-/// NVLink or PCIe. Of another process they are opened, and closed with this object: before the receiver gives them
-/// back.
+/// A mapping of a receiver's lines in device memory, writable by the current device: its own memory, or a peer's over
+/// NVLink or PCIe. Memory of another process is opened, and closed by the destructor, before the receiver frees it.
 class RemoteLinesMapping {
  public:
-  /// Throws ConfigError when this device cannot write there, ResourceError when the runtime cannot open it.
+  /// Opens the mapping. Throws ConfigError when this device cannot write there, ResourceError when the runtime cannot
+  /// open it.
   explicit RemoteLinesMapping(const RemoteLines& lines);
   ~RemoteLinesMapping();
   RemoteLinesMapping(const RemoteLinesMapping&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An emulated detector whose frames have known pixels, and the sender's end of the engine, for tests on a GPU.
+/// A detector with known pixels, and the sender's side of the engine, for tests on a GPU.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -13,7 +13,7 @@
 
 namespace rashpa::link::pcie::testing {
 
-/// Frames of a detector, as an emulator has them: lines of each go to a place with another pitch.
+/// The frames of a detector, as an emulator has them. The lines of each frame go to a place with another pitch.
 struct Detector {
   Detector(std::uint32_t lines, std::uint32_t line_bytes, std::uint32_t gap, std::uint64_t images,
            std::uint32_t slots = 4)
@@ -31,7 +31,7 @@ struct Detector {
       crc = crc32c({line(image, n), dtp.placement.line_bytes}, crc);
     return crc;
   }
-  /// Sends an image as a DTP's thread does; false when `late`.
+  /// Sends an image as a DTP's thread does; returns false when `late`.
   template <typename Late>
   bool send(Sender& sender, std::uint64_t index, const Late& late) const {
     const Placement& p = dtp.placement;

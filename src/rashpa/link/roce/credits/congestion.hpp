@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Congestion notifications: a router marks packets on a full way (ECN), the destination answers with a CNP to the
-/// source's queue pair, the source counts them. This link has its window and its pace and does not slow down.
+/// Congestion notifications. A router marks packets on a full path (ECN), the destination answers with a CNP to the
+/// source's queue pair, and the source counts them. This link has its window and its pace, and does not slow down.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,24 +15,25 @@
 
 namespace rashpa::link::roce {
 
-/// The bit of FECN in byte 4 of the BTH.
+/// The FECN bit in byte 4 of the BTH.
 inline constexpr std::uint8_t kFecn = 0x80;
 inline constexpr std::uint8_t kBecn = 0x40;
 
-/// Returns true when `packet` (BTH … ICRC, which has been checked) is a congestion notification.
+/// Returns true when `packet` (BTH … ICRC, already checked) is a congestion notification.
 [[nodiscard]] bool is_congestion_notification(std::span<const std::byte> packet) noexcept;
 
-/// Makes the notifications of one queue pair, at most one per 50 µs, as RNICs do. Used by one thread.
+/// Makes the notifications of one queue pair, at most one in 50 µs, as RNICs do. One thread.
 class CongestionNotifier {
  public:
   static constexpr std::size_t kPacket = wire::kBth + 16 + wire::kIcrc;
   static constexpr std::int64_t kQuietNs = 50'000;
 
-  /// Notifies queue pair `qpn` at `source`, from `local`.
+  /// Prepares notifications from `local` to queue pair `qpn` at `source`.
   CongestionNotifier(const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                      Framing framing) noexcept;
 
-  /// The bytes to be sent for a mark seen at `now`, with v1 the whole frame; empty when the last one is too near.
+  /// Returns the bytes to send for a mark seen at `now`, with v1 the whole frame. Empty when the last notification is
+  /// too recent.
   [[nodiscard]] std::span<const std::byte> packet(std::int64_t now) noexcept;
   [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where an RNIC's credits and acknowledgements come in: it sends to UDP port 4791 and no other, so that all sources of
-/// one address share a socket.
+/// Receives credits and acknowledgements of RNICs, which send only to UDP port 4791. So all sources of one address
+/// share this socket.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -17,23 +17,23 @@ namespace rashpa::link::roce {
 
 class CreditListener {
  public:
-  /// The place of one source's words.
+  /// The place for one source's credits and acknowledgements.
   class Source;
-  /// Throws ResourceError when the port is taken, by another process or by the kernel's own RoCE.
+  /// Opens the socket. Throws ResourceError when another process, or the kernel's own RoCE, has the port.
   CreditListener(const std::string& address, std::uint16_t port);
 
   CreditListener(const CreditListener&) = delete;
   CreditListener& operator=(const CreditListener&) = delete;
   ~CreditListener();
 
-  /// Any thread, also while others take: a place that stays as long as this object. `self` is the place to which the
-  /// receiver writes.
+  /// Adds a source, whose place lives as long as this object. `self` is the place to which the receiver writes. Any
+  /// thread, also while others call take().
   Source& add(const Endpoint& self, const Endpoint& receiver, Transport transport = Transport::uc);
   [[nodiscard]] std::uint16_t port() const { return local_.port(); }
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
 
-  /// Any source's thread: takes what has come, for all, and with RC answers the credits; another thread that is at it
-  /// already is not waited for.
+  /// Takes all packets that have come, for all sources, and with RC answers the credits. It returns at once if another
+  /// thread is doing the same. Any source's thread.
   void take() noexcept;
 
  private:
@@ -54,15 +54,15 @@ class CreditListener::Source {
         acknowledgements_(transport == Transport::rc ? kAcknowledgements : 0) {
     reader_.connect(receiver.qpn, receiver.psn);
   }
-  /// Any thread.
+  /// Returns the source's latest credits. Any thread.
   [[nodiscard]] CreditWords words() const noexcept {
     return {images_.load(std::memory_order_acquire), bytes_.load(std::memory_order_acquire)};
   }
-  /// The source's thread: the next acknowledgement for it; false when there is none.
+  /// Takes the next acknowledgement for the source; returns false when there is none. The source's thread.
   bool take_acknowledgement(Acknowledgement& out) noexcept { return acknowledgements_.try_pop(out); }
-  /// Any thread: congestion notifications to its queue pair.
+  /// Returns the number of congestion notifications to its queue pair. Any thread.
   [[nodiscard]] std::uint64_t cnps() const noexcept { return reader_.cnps(); }
-  /// Any thread: the number of packets that came to its queue pair and were refused.
+  /// Returns the number of packets to its queue pair that were refused. Any thread.
   [[nodiscard]] std::uint64_t refused() const noexcept { return reader_.refused(); }
 
  private:

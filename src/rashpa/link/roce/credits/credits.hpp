@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Flow control of one DTP: two 64-bit little-endian words in the source's memory, images granted and payload bytes
-/// received, which the receiver writes on the DTP's queue pair: RDMA WRITE ONLY, with UD a SEND. Both only grow, so a
-/// lost or late packet does no harm: the latest word counts, as far as it can be (credit_bound.hpp).
+/// The flow control of one DTP: two 64-bit little-endian words in the source's memory, images granted and payload bytes
+/// received. The receiver writes them on the DTP's queue pair by RDMA WRITE ONLY, with UD by a SEND. Both only grow, so
+/// a lost or late packet does no harm: the latest plausible word counts (credit_bound.hpp).
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,25 +27,25 @@ struct CreditWords {
   std::uint64_t bytes = 0;
 };
 
-/// Makes the packets with which a receiver grants slots; the link thread uses it. With RC one packet is in flight at a
+/// Makes the packets by which a receiver grants slots. The link thread uses it. With RC one packet is in flight at a
 /// time: the next one leaves when the source has acknowledged it.
 class CreditWriter {
  public:
   static constexpr std::size_t kPacket =
       wire::kBth + wire::kDeth + wire::LineHeader::kBytes + sizeof(CreditWords) + wire::kIcrc;
-  /// Packets go from `local` (no wildcard) and our queue pair `qpn` to queue pair and key of `source` at address `to`;
-  /// the first carries `psn`.
+  /// Sets the path. Packets go from `local` (no wildcard) and our queue pair `qpn` to queue pair and key of `source` at
+  /// address `to`; the first has number `psn`.
   CreditWriter(const wire::Address& local, const wire::Address& to, const Endpoint& source,
                Framing framing = Framing::v2, Transport transport = Transport::uc, std::uint32_t qpn = 0,
                std::uint32_t psn = 0);
 
-  /// The next packet with these words, with v1 the whole frame; valid until the next call. With RC only when nothing is
-  /// unacknowledged.
+  /// Returns the next packet with these words, with v1 the whole frame; valid until the next call. With RC, only when
+  /// no packet is unacknowledged.
   [[nodiscard]] std::span<const std::byte> packet(const CreditWords& words) noexcept;
-  /// RC: the packet that is on its way; it may be sent again as it is.
+  /// Returns the packet in flight, with RC; it may be sent again unchanged.
   [[nodiscard]] std::span<const std::byte> again() const noexcept { return std::span(packet_).first(bytes_); }
   [[nodiscard]] bool unacknowledged() const noexcept { return unacknowledged_; }
-  /// RC: the source's answer.
+  /// Handles the source's answer, with RC.
   void take(const Acknowledgement& acknowledgement) noexcept;
   [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 
@@ -61,45 +61,44 @@ class CreditWriter {
   std::array<std::byte, wire::FrameHeader::kBytes + kPacket> packet_{};
 };
 
-/// Source side: accepts packets of 8 (images) or 16 bytes to the words' place, with the right queue pair, key and ICRC;
-/// and with RC the acknowledgements of the source's packets.
+/// Accepts credits on the source side: packets of 8 (images) or 16 bytes to the words' place, with the right queue
+/// pair, key and ICRC. With RC it also accepts acknowledgements of the source's packets.
 class CreditReader {
  public:
-  /// The UDP port that credits may come from: user space writes from the port it listens on, an RNIC from ports of its
-  /// own.
+  /// The UDP ports from which credits may come: user space sends from its listening port, an RNIC from other ports.
   enum class Port : std::uint8_t { same, any };
   enum class Taken : std::uint8_t {
-    nothing,  ///< refused
-    notice,   ///< a congestion notification; RC: the automatic answer of its responder
+    nothing,  ///< the packet is refused
+    notice,   ///< a congestion notification; with RC also an automatic answer
     credit,
     acknowledgement,
   };
-  /// `self`: the place to which the receiver writes; packets come from `receiver` to `local`.
+  /// Sets the path. `self` is the place to which the receiver writes; packets come from `receiver` to `local`.
   CreditReader(const Endpoint& self, const wire::Address& receiver, const wire::Address& local, Port port = Port::same,
                Framing framing = Framing::v2, Transport transport = Transport::uc);
-  /// UD: credits come from queue pair `qpn` and from no other. RC: the first carries `psn`.
+  /// Sets the receiver's values. With UD, credits come only from queue pair `qpn`. With RC, the first has number `psn`.
   void connect(std::uint32_t qpn, std::uint32_t psn) noexcept {
     ud_.connect(qpn);
     rc_.connect(psn);
   }
 
-  /// Takes one datagram (BTH … ICRC); nothing when it is not for us.
+  /// Takes one datagram (BTH … ICRC); returns `nothing` when it is not for this source.
   Taken take(std::span<std::byte> packet, const wire::Address& from) noexcept;
   [[nodiscard]] const CreditWords& words() const noexcept { return words_; }
-  /// The number of credits without a new grant. The receiver repeats a credit only when its socket is empty.
+  /// Returns the number of credits without a new grant. The receiver repeats a credit only when its socket is empty.
   [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
-  /// The acknowledgement that take() has found when it returns `acknowledgement`.
+  /// Returns the acknowledgement found by the last take() that returned `acknowledgement`.
   [[nodiscard]] const Acknowledgement& acknowledgement() const noexcept { return acknowledgement_; }
-  /// RC: the answer to the credits taken since the last call.
+  /// Returns the answer, with RC, to the credits taken since the last call.
   [[nodiscard]] std::optional<Acknowledgement> take_answer() noexcept;
-  /// Congestion notifications to our queue pair. Any thread.
+  /// Returns the number of congestion notifications to our queue pair. Any thread.
   [[nodiscard]] std::uint64_t cnps() const noexcept { return cnps_.get(); }
-  /// Packets that came to this place and are neither credits nor anything else that is due here: from another address,
-  /// damaged, of other lengths or to another place. Any thread.
+  /// Returns the number of packets to this place that are neither credits nor other expected packets: from another
+  /// address, damaged, of other lengths or to another place. Any thread.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.get(); }
 
  private:
-  /// The packets that the transport accepts; chosen in the constructor.
+  /// The check of packets for the transport, chosen in the constructor.
   using Accept = bool (CreditReader::*)(const wire::Bth&, std::span<const std::byte>, AcceptedWrite&) noexcept;
   Taken look_at(std::span<std::byte> packet, const wire::Address& from) noexcept;
   bool accept_uc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;

@@ -12,23 +12,25 @@
 
 namespace rashpa::link::roce {
 
-/// The packets that come back to one sender, from its own socket or from the listener that all senders of an address
-/// share: credits, which it answers where the transport wants it, and acknowledgements. Used by the DTP's thread.
+/// Takes the packets that return to one sender, from its own socket or from the listener that all senders of an address
+/// share. These are credits, which it answers where the transport requires it, and acknowledgements. The DTP's thread
+/// uses it.
 class ReturnPath {
  public:
-  /// `self`: the place to which the receiver writes. `listener` null: all comes to `socket`, which must outlive this.
+  /// Sets the path. `self` is the place to which the receiver writes. `listener` null: all packets come to `socket`,
+  /// which must outlive this object.
   ReturnPath(const SourceSocket& socket, const Endpoint& self, const Endpoint& receiver, const Options& options,
              std::shared_ptr<CreditListener> listener);
 
-  /// Takes what has come without waiting. Acknowledgements go to `requester`; null: none are expected.
+  /// Takes the packets that have come, without waiting. Acknowledgements go to `requester`; null: none are expected.
   void take(RcRequester* requester, std::int64_t now) noexcept;
   [[nodiscard]] CreditWords words() const noexcept;
   [[nodiscard]] std::uint64_t repeats() const noexcept { return reader_.repeats(); }
-  /// Congestion notifications so far. Any thread.
+  /// Returns the number of congestion notifications so far. Any thread.
   [[nodiscard]] std::uint64_t cnps() const noexcept;
-  /// The number of packets that were refused here so far. Any thread.
+  /// Returns the number of packets refused here so far. Any thread.
   [[nodiscard]] std::uint64_t refused() const noexcept;
-  /// The descriptor to poll: it is readable when a message has come.
+  /// Returns the file descriptor to poll, which is readable when a packet has come.
   [[nodiscard]] int fd() const noexcept;
   [[nodiscard]] bool shared() const noexcept { return listener_ != nullptr; }
 

@@ -10,34 +10,33 @@
 
 namespace rashpa::link::roce {
 
-/// An outlet (outlet.hpp) that stands between a sender and its batch: drops, doubles, delays and damages packets, and
-/// gives the log the packets that really leave. Packets without a fault join the same datagrams as ever. Takes all
-/// memory in the constructor.
-///
-/// With RC every transmission may be hit, repetitions included, and the link repairs it: the log then says `complete`
-/// for every image whose event was acknowledged, which without a broken connection is every image. The counts stay what
-/// was injected. With `icrc = "off"` nothing would tell a link to repair a damaged packet: the constructor refuses both
+/// An outlet (outlet.hpp) between a sender and its batch. It drops, duplicates, delays and corrupts packets, and logs
+/// the packets that really leave. Packets without a fault join the same datagrams as without it. The constructor takes
+/// all memory.
+/// With RC any transmission may be hit, retries included, and the link repairs it. The log then has `complete` for each
+/// image whose event was acknowledged, which without a broken connection means all images; the counts stay those of
+/// injected faults. With `icrc = "off"` the link could not detect a corrupted packet, so the constructor refuses both
 /// together.
 class FaultInjector {
  public:
   FaultInjector(const FaultConfig& config, std::uint32_t dtp, std::uint64_t images, std::uint64_t payload_bytes,
                 const Options& options, PacketBatch& batch);
 
-  static constexpr bool kNamesImages = true;  ///< event() needs to know which image it is about
+  static constexpr bool kNamesImages = true;  ///< event() needs the index of the image
 
-  /// Returns true when it can take one more packet: the batch and the copies have room for everything that can follow
+  /// Returns true when it can take one more packet: the batch and the copies have room for all packets that can follow
   /// from it.
   [[nodiscard]] bool ready() const noexcept;
-  /// Returns the CRC32C of its payload, as it was given, behind bytes of CRC32C `crc`.
+  /// Sends a line packet. Returns the CRC32C of its original payload, appended to bytes with the CRC32C `crc`.
   std::uint32_t line(const Outgoing& packet, std::uint32_t crc = 0) noexcept;
-  /// The event of image `index`; all lines given before belong to that image.
+  /// Sends the event of image `index`; all earlier lines belong to that image.
   void event(const Outgoing& packet, std::uint64_t index) noexcept;
-  /// RC: the event of image `index` was acknowledged.
+  /// Records that the event of image `index` was acknowledged, with RC.
   void event_acknowledged(std::uint64_t index) noexcept { log_.complete(index); }
-  /// Sends the packets that are held back, in their order; for when nothing follows that they could be late for.
+  /// Sends the delayed packets in their order, when no more packets follow.
   void release_held() noexcept;
   [[nodiscard]] std::size_t held() const noexcept { return held_count_; }
-  /// The batch is empty: copies it pointed to are free again.
+  /// Frees the copies, since the batch that pointed to them is empty.
   void batch_sent() noexcept;
 
   [[nodiscard]] FaultCounts counts() const noexcept {
@@ -52,11 +51,11 @@ class FaultInjector {
   struct Item {
     Outgoing packet{};
     bool event = false;
-    std::uint64_t number = 0;  ///< line: ordinal in the image; event: image index
+    std::uint64_t number = 0;  ///< for a line: its number in the image; for an event: the image index
   };
   struct Held {
     Item item{};
-    std::uint32_t wait = 0;  ///< packets still to let pass
+    std::uint32_t wait = 0;  ///< number of packets that must still pass before it
     int copy = -1;
   };
   enum class Copy : std::uint8_t { free, held, sending };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Packet faults of one DTP, made in its sender, and the log that says what the receiver must find.
+/// Packet faults of one DTP, injected by its sender, and the log of the results that the receiver must find.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,14 +15,14 @@ namespace rashpa::link::roce {
 
 enum class Fault : std::uint8_t { none, drop, duplicate, reorder, corrupt };
 
-/// Draws the fault of each packet, by the packet's number: a hash of our own, so that a seed means the same everywhere,
-/// and no DTP's faults tell anything of another's.
+/// Draws the fault of each packet from a hash of the packet's number. The hash is our own, so that a seed means the
+/// same on all machines, and the faults of DTPs are independent.
 class FaultDice {
  public:
   FaultDice(const FaultConfig& config, std::uint32_t dtp);
   /// Draws the fault of the next packet.
   [[nodiscard]] Fault draw() noexcept;
-  /// 0 … bound−1, for how that packet's fault turns out.
+  /// Returns a number in 0 … bound−1, which decides the details of that packet's fault.
   [[nodiscard]] std::uint32_t below(std::uint32_t bound) noexcept;
 
  private:
@@ -33,24 +33,25 @@ class FaultDice {
   std::uint64_t limit_[4];    // cumulated thresholds on 63-bit draws
 };
 
-/// Predicts the fate of each image from the packets that really leave, with its own model of the responder's rules. It
-/// shares no code with the receiver: a mistake in one of them shows as a difference of their books. Written by the
-/// DTP's thread alone.
+/// Predicts the completeness of each image from the packets that really leave, by its own model of the responder's
+/// rules. It shares no code with the receiver, so an error in either shows as a difference of their books. Only the
+/// DTP's thread writes it.
 class FateLog final : public Fates {
  public:
   FateLog(std::uint64_t images, std::uint64_t packets_per_image);
 
-  /// A line packet, number `ordinal` of the image being sent, reaches the wire intact. `first`: opcode FIRST or ONLY;
+  /// Records that a line packet, number `ordinal` of the present image, leaves intact. `first`: opcode FIRST or ONLY;
   /// `last`: LAST or ONLY.
   void line_arrives(std::uint32_t psn, std::uint64_t ordinal, bool first, bool last) noexcept;
-  /// One of the image's line packets that arrived holds wrong bytes, and nothing finds it before the image's CRC32C.
+  /// Records that one of the arriving line packets of the image is corrupt, and that only the image's CRC32C can find
+  /// it.
   void spoil() noexcept { spoilt_ = true; }
-  /// Ends the lines of image `index`: its `packets` packets have left or are lost, and its event comes next.
+  /// Ends the lines of image `index`: all its `packets` packets have left or are lost, and its event comes next.
   void lines_end(std::uint64_t index, std::uint64_t packets) noexcept;
-  /// The event of the image named to lines_end() or of the one before reaches the wire intact.
+  /// Records that an event leaves intact: that of the last lines_end(), or of the image before.
   void event_arrives(std::uint32_t psn, std::uint64_t index) noexcept;
 
-  /// The image arrives whatever became of its packets.
+  /// Records that the image is complete, whatever its packets' faults.
   void complete(std::uint64_t index) noexcept { fates_.set(index, Completeness::complete); }
 
   [[nodiscard]] std::uint64_t images() const noexcept override { return fates_.images(); }

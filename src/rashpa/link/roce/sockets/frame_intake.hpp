@@ -13,11 +13,11 @@
 
 namespace rashpa::link::roce {
 
-/// Takes frames with all their headers from a packet socket, by recvmmsg.
+/// Takes frames with all their headers from a packet socket by recvmmsg.
 class FrameIntake final : public Intake {
  public:
-  /// `socket` outlives the intake. v2: frames with a virtio_net_hdr, merged ones among them; v1: without. Frames that
-  /// are no packets are counted in `counters` as malformed.
+  /// Takes the memory. `socket` outlives the intake. v2: frames with a virtio_net_hdr, including merged ones; v1:
+  /// without. Frames that are no packets count as malformed in `counters`.
   FrameIntake(const PacketSocket& socket, const Options& options, PacketCounters& counters);
 
   [[nodiscard]] int fd() const noexcept override { return socket_->fd(); }
@@ -43,8 +43,8 @@ class FrameIntake final : public Intake {
   std::vector<Datagram> datagrams_;
 };
 
-/// Returns true when a message of a packet socket carries the tag of a VLAN, which is then another network's. Priority
-/// tags (VLAN 0) are taken off as the kernel does.
+/// Returns true when a message of a packet socket has the tag of a VLAN and so belongs to another network. Priority
+/// tags (VLAN 0) are removed, as the kernel does.
 [[nodiscard]] bool of_another_vlan(const msghdr& header) noexcept;
 
 }  // namespace rashpa::link::roce

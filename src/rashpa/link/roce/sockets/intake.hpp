@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How a link thread gets its packets from the system: in batches, each datagram one packet or several.
+/// The intake of packets by a link thread, in batches; a datagram is one packet or several.
 #include <cstddef>
 #include <span>
 
@@ -8,14 +8,14 @@
 
 namespace rashpa::link::roce {
 
-/// Used by one link thread; takes all memory in the constructor.
+/// The source of a link thread's packets. One link thread uses it; the constructor takes all memory.
 class Intake {
  public:
   virtual ~Intake() = default;
-  /// The descriptor to poll for reading.
+  /// Returns the file descriptor to poll for reading.
   [[nodiscard]] virtual int fd() const noexcept = 0;
-  /// Takes what has come without waiting, at most a batch; `drained`: there was no more. The datagrams, all but their
-  /// time, stay until the next call. A message that is no packet is counted and left out.
+  /// Takes waiting datagrams, at most a batch, without waiting. `drained`: there were no more. All but their time stays
+  /// valid until the next call. A message that is no packet is counted and left out.
   virtual std::span<Datagram> receive(bool& drained) noexcept = 0;
 };
 

@@ -15,8 +15,8 @@ struct Interface {
   std::uint32_t mtu = 0;
 };
 
-/// The interface of this machine that has the GID `text`, written with its scope: fe80::8ec:aff:fe01:203%eth0. Throws
-/// ConfigError that says what to write when it is anything else.
+/// Returns the interface of this machine with the GID `text`, written with its scope: fe80::8ec:aff:fe01:203%eth0.
+/// Otherwise throws ConfigError with the expected form.
 [[nodiscard]] Interface interface_of(const std::string& text);
 
 }  // namespace rashpa::link::roce

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Packets on their way into the kernel: headers and ICRCs are made here, payload stays where it is. Packets of one
-/// size are joined to datagrams of up to 64 KiB that the kernel cuts again (UDP_SEGMENT).
+/// Packets on their way into the kernel. Headers and ICRCs are made here; the payload stays in place. Packets of equal
+/// size are joined to datagrams of up to 64 KiB, which the kernel cuts (UDP_SEGMENT).
 #include <sys/socket.h>
 
 #include <array>
@@ -22,7 +22,7 @@ namespace rashpa::link::roce {
 struct Outgoing {
   std::uint8_t opcode = 0;
   bool has_reth = false;
-  bool has_deth = false;  ///< and a line header behind the extended headers
+  bool has_deth = false;  ///< true: with a DETH, and a line header behind the extended headers
   bool has_immediate = false;
   bool ack_request = false;
   std::uint32_t psn = 0;
@@ -30,7 +30,7 @@ struct Outgoing {
   wire::Deth deth{};
   wire::LineHeader line{};
   std::uint32_t immediate = 0;
-  const std::byte* payload = nullptr;  ///< must stay until the batch is sent, but for events, which are copied
+  const std::byte* payload = nullptr;  ///< must stay until the batch is sent, except for events, which are copied
   std::uint32_t bytes = 0;
 };
 
@@ -38,35 +38,36 @@ class PacketBatch {
  public:
   static constexpr std::size_t kPackets = 256;
   enum class Sent : std::uint8_t { all, some };
-  /// `full`: only datagrams that cannot grow any more, so that none is cut short without need.
+  /// The datagrams to send. `full`: only those that cannot grow, so that none is sent too short.
   enum class Flush : std::uint8_t { full, all };
 
-  /// `socket` sends; `path`: from its address to `destination`. v1: `front` goes before each packet. Takes all memory
-  /// here.
+  /// Takes all memory. `socket` sends; `path` leads from its address to `destination`. v1: `front` precedes each
+  /// packet.
   PacketBatch(int socket, const wire::Address& destination, const wire::IcrcPath& path, std::uint32_t qpn, bool gso,
               const std::optional<wire::FrameHeader>& front = std::nullopt);
   PacketBatch(const PacketBatch&) = delete;
   PacketBatch& operator=(const PacketBatch&) = delete;
 
-  /// Adds a packet; there must be room(). Returns the CRC32C of its payload behind bytes of CRC32C `crc32c`.
+  /// Adds a packet; there must be room(). Returns the CRC32C of its payload, appended to bytes with the CRC32C
+  /// `crc32c`.
   std::uint32_t append(const Outgoing& packet, std::uint32_t crc32c = 0) noexcept;
-  /// Flips bit `bit` (counted from the first of the BTH) of the packet that was appended last; its payload must then be
-  /// the caller's own copy, given again (null: an event's record). False, and nothing changed, when an ICRC check
-  /// modulo id would not find it.
+  /// Flips bit `bit`, counted from the begin of the BTH, of the last appended packet. `payload` must be the caller's
+  /// own copy of that packet's payload (null: an event's record). Returns false, and changes nothing, when an ICRC
+  /// check modulo id would not find the flip.
   bool corrupt_last(std::byte* payload, std::uint32_t bit) noexcept;
   [[nodiscard]] std::uint32_t last_bits() const noexcept;
-  /// The number of those bits that stand before the payload.
+  /// Returns the number of bits before that packet's payload.
   [[nodiscard]] std::uint32_t last_header_bits() const noexcept;
 
-  /// Hands as much as possible to the kernel without waiting. `all`: the batch is empty again.
+  /// Sends as much as the kernel takes without waiting. `all` means that the batch is empty again.
   Sent flush(Flush what) noexcept;
 
   [[nodiscard]] std::size_t room() const noexcept { return kPackets - packets_; }
   [[nodiscard]] std::size_t packets() const noexcept { return packets_; }
-  /// Bytes in full datagrams that are not sent yet.
+  /// Returns the bytes in full datagrams that are not sent yet.
   [[nodiscard]] std::size_t full_bytes() const noexcept { return full_bytes_; }
   [[nodiscard]] bool empty() const noexcept { return packets_ == 0; }
-  /// Datagrams that the system refused for good since the start.
+  /// Returns the number of datagrams that the system has refused for good.
   [[nodiscard]] std::uint64_t errors() const noexcept { return errors_; }
 
  private:

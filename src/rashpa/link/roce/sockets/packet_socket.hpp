@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An AF_PACKET socket that takes the frames of one link thread and nothing else: the kernel filters (classic BPF), so
-/// that other traffic costs no wake-up. Frames that this machine sends out are not taken; those that come in over a
-/// veth pair or lo are.
+/// An AF_PACKET socket that takes only the frames of one link thread. The kernel filters them (classic BPF), so that
+/// other traffic causes no wake-up. It takes frames that come in, also over a veth pair or lo, but not those that this
+/// machine sends out.
 #include <cstdint>
 #include <utility>
 
@@ -12,7 +12,7 @@
 
 namespace rashpa::link::roce {
 
-/// Queue pairs first … first + count − 1 of which the thread serves those with (qpn − first) mod stride = phase.
+/// A share of the queue pairs first … first + count − 1: those with (qpn − first) mod stride = phase.
 struct QpnShare {
   std::uint32_t first = 0;
   std::uint32_t count = 1;
@@ -20,15 +20,16 @@ struct QpnShare {
   std::uint32_t phase = 0;
 };
 
-/// Non-blocking, movable, one owner. Making one needs CAP_NET_RAW: a ResourceError says what else to choose.
+/// A packet socket: non-blocking, movable, one owner. It needs CAP_NET_RAW; the ResourceError names an alternative.
 class PacketSocket {
  public:
-  /// IPv4 UDP datagrams to `local`, address and port, on the interface that has the address and on lo; each frame
-  /// behind a virtio_net_hdr. Of fragments only the first shows the port: later ones are not taken. A wildcard means
-  /// every address that the machine has at this moment, each on its own interface and on lo. Throws ConfigError when
-  /// those are too many, ResourceError when no interface has the address.
+  /// Opens a socket for IPv4 UDP datagrams to the address and port of `local`, on the interface with that address and
+  /// on lo. Each frame comes with a virtio_net_hdr. Fragments after the first do not show the port and are not taken. A
+  /// wildcard means all present addresses of the machine, each on its own interface and on lo. Throws ConfigError when
+  /// these are too many, ResourceError when no interface has the address.
   static PacketSocket udp4(const wire::Address& local);
-  /// RoCEv1 frames to `gid` on `interface` for the queue pairs in `share`; other queue pairs may be another receiver's.
+  /// Opens a socket for RoCEv1 frames to `gid` on `interface` for the queue pairs in `share`; other receivers may use
+  /// the other queue pairs.
   static PacketSocket roce1(const Interface& interface, const wire::Gid& gid, const QpnShare& share);
 
   PacketSocket(PacketSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

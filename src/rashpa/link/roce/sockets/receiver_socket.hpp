@@ -11,29 +11,29 @@
 
 namespace rashpa::link::roce {
 
-/// Describes where one receiver thread's packets come in and its answers go out; the options choose the kind of
-/// sockets, here and nowhere else. Not movable: the intake points into it.
+/// The sockets by which one receiver thread takes packets and sends answers; the options choose their kind. Not
+/// movable, because the intake points into it.
 class ReceiverSocket {
  public:
-  /// `share`: the thread's queue pairs. Throws ConfigError or ResourceError.
+  /// Opens the sockets. `share` is the thread's queue pairs. Throws ConfigError or ResourceError.
   ReceiverSocket(const ReceiverConfig& config, std::uint32_t number, const QpnShare& share, PacketCounters& counters);
   ReceiverSocket(const ReceiverSocket&) = delete;
   ReceiverSocket& operator=(const ReceiverSocket&) = delete;
 
   [[nodiscard]] Intake& intake() noexcept { return *intake_; }
-  /// Sends one answer, with v1 a whole frame; false when the system does not take it now. Does not wait.
+  /// Sends one answer, with v1 a whole frame; returns false when the system does not accept it now. Does not wait.
   bool answer(std::span<const std::byte> packet, const wire::Address& to) noexcept;
-  /// Many answers are sent from here.
+  /// Returns the file descriptor from which many answers are sent.
   [[nodiscard]] int answer_fd() const noexcept { return udp_ ? udp_->fd() : frames_->fd(); }
-  /// Returns how much of an answer's msg_name counts: a packet socket knows the way from the frame.
+  /// Returns how many bytes of an answer's msg_name are valid: 0 for a packet socket, whose frames have the address.
   [[nodiscard]] socklen_t name_bytes(const wire::Address& to) const noexcept { return udp_ ? to.bytes() : 0; }
-  /// The port is 0 with v1.
+  /// Returns the local address; its port is 0 with v1.
   [[nodiscard]] const wire::Address& local() const noexcept { return local_; }
-  /// A source's address; throws ConfigError when it is not of our kind.
+  /// Returns a source's address. Throws ConfigError when it is of another kind than this socket.
   [[nodiscard]] wire::Address address_of(const Endpoint& source) const;
-  /// The address that answers to `source` come from.
+  /// Returns the address from which answers to `source` come.
   [[nodiscard]] wire::Address answer_from(const wire::Address& source) const;
-  /// The system's buffer for waiting packets, in bytes of its own accounting.
+  /// Returns the system's buffer for received packets, in bytes as the system counts them.
   [[nodiscard]] std::uint64_t receive_buffer() const noexcept { return receive_buffer_of(intake_->fd()); }
 
  private:

@@ -6,10 +6,11 @@
 
 namespace rashpa::link::roce {
 
-/// The local address from which packets to `destination` leave. Throws ResourceError when there is no route.
+/// Returns the local address from which packets to `destination` leave. Throws ResourceError when there is no route.
 wire::Address local_towards(const wire::Address& destination);
 
-/// Largest IP packet that goes to `destination` unfragmented. Throws ResourceError when there is no route.
+/// Returns the largest IP packet, in bytes, that reaches `destination` unfragmented. Throws ResourceError when there is
+/// no route.
 std::uint32_t path_mtu(const wire::Address& destination);
 
 }  // namespace rashpa::link::roce

@@ -10,20 +10,21 @@
 
 namespace rashpa::link::roce {
 
-/// One sender's socket: UDP, or a packet socket with framing v1, chosen here and nowhere else.
+/// One sender's socket: UDP, or with framing v1 a packet socket.
 class SourceSocket {
  public:
-  /// Arrivals are for queue pair `qpn`. Throws ConfigError when an address is of the wrong kind or the MTU too
-  /// small, ResourceError when there is no socket or no route.
+  /// Opens the socket. Arriving packets are for queue pair `qpn`. Throws ConfigError when an address is of the wrong
+  /// kind or the MTU too small, ResourceError when there is no socket or no route.
   SourceSocket(const SenderConfig& config, std::uint32_t qpn);
 
   [[nodiscard]] int fd() const noexcept { return udp_ ? udp_->fd() : frames_->fd(); }
   [[nodiscard]] const wire::Address& local() const noexcept { return local_; }
   [[nodiscard]] const wire::Address& destination() const noexcept { return destination_; }
   [[nodiscard]] bool can_gso() const noexcept { return udp_ && udp_->can_gso(); }
-  /// The header in front of every packet; empty with v2.
+  /// Returns the header before each packet; nothing with v2.
   [[nodiscard]] std::optional<wire::FrameHeader> front() const;
-  /// Takes off what stands before the BTH of a message that came, and gives its sender; false when it is no packet.
+  /// Removes the headers before the BTH of a received message and returns its sender in `from`; returns false when it
+  /// is no packet.
   [[nodiscard]] bool unwrap(std::span<std::byte>& bytes, wire::Address& from) const noexcept;
 
  private:

@@ -10,10 +10,10 @@
 
 namespace rashpa::link::roce {
 
-/// Takes datagrams from a UDP socket by recvmmsg, with UDP_GRO where it is wanted and available.
+/// Takes datagrams from a UDP socket by recvmmsg, with UDP_GRO where requested and available.
 class UdpIntake final : public Intake {
  public:
-  /// `socket` is bound and outlives the intake.
+  /// Takes the memory. `socket` is bound and outlives the intake.
   UdpIntake(UdpSocket& socket, const Options& options);
 
   [[nodiscard]] int fd() const noexcept override { return socket_->fd(); }

@@ -18,7 +18,7 @@ using link::testing::end_of;
 using link::testing::small_dtp;
 using link::testing::Source;
 
-/// One receiver with its sources, all in this process; the test is the scheduler.
+/// The set-up of one receiver with its sources in this process; the test acts as the scheduler.
 struct ChainConfig {
   std::string address = "127.0.0.1";
   Options options{};
@@ -64,12 +64,13 @@ class Chain {
     receiver->connect(sources);
   }
 
-  /// Sends all images of all DTPs, takes all arrivals, closes what stays undecided when the sources are done and quiet.
+  /// Starts the receiver, sends all images of all DTPs and takes all arrivals. Closes undecided images when the sources
+  /// are done and no packets come.
   void run() {
     receiver->start();
     run_on();
   }
-  /// The same when the receiver runs already.
+  /// Does the same with a receiver that already runs.
   void run_on() {
     std::atomic<bool> stop{false};  // relaxed: the owner stops the receiver's thread and joins it
     std::atomic<std::size_t> running{setup_.dtps.size()};

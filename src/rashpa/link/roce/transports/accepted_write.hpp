@@ -5,12 +5,12 @@
 
 namespace rashpa::link::roce {
 
-/// One accepted packet of any transport. The payload goes to `offset`.
+/// One accepted packet of any transport, whose payload goes to `offset`.
 struct AcceptedWrite {
   std::uint64_t offset = 0;
   std::span<const std::byte> payload;
-  std::uint64_t message_bytes = 0;  ///< RETH length
-  bool starts_message = false;      ///< FIRST or ONLY
+  std::uint64_t message_bytes = 0;  ///< length in the RETH
+  bool starts_message = false;      ///< opcode FIRST or ONLY
   bool has_immediate = false;       ///< the message ends here and completes a receive
   std::uint32_t immediate = 0;
 };

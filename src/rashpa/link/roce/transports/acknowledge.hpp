@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Acknowledgements of Reliable Connected: their content and the packets that carry them.
+/// Acknowledgements of Reliable Connected: their content, and the packets that transport them.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace rashpa::link::roce {
 
-/// Syndromes of the AETH. The upper three bits say what it is, the lower five are the credit count (31: no end-to-end
-/// credits), the RNR timer's code, or the reason.
+/// Syndromes of the AETH. The upper three bits are the kind. The lower five are the credit count (31: no end-to-end
+/// credits), the code of the RNR timer, or the reason.
 namespace syndrome {
 inline constexpr std::uint8_t kind = 0xE0;
 inline constexpr std::uint8_t value = 0x1F;
@@ -28,30 +28,30 @@ inline constexpr std::uint8_t invalid_request = 0x61;
 inline constexpr std::uint8_t remote_access_error = 0x62;
 }  // namespace syndrome
 
-/// One acknowledgement, positive or not.
+/// One acknowledgement, positive or negative.
 struct Acknowledgement {
   std::uint32_t psn = 0;
   std::uint8_t syndrome = syndrome::acknowledge_without_credits;
-  std::uint32_t msn = 0;  ///< messages completed, modulo 2^24
+  std::uint32_t msn = 0;  ///< number of completed messages, modulo 2^24
   friend bool operator==(const Acknowledgement&, const Acknowledgement&) = default;
 };
 
-/// Returns the time that a requester waits after "receiver not ready" with this code, by the specification's table.
+/// Returns how long a requester waits after "receiver not ready" with this code, in ns, from the specification's table.
 std::int64_t rnr_wait_ns(std::uint8_t code) noexcept;
 
-/// Reads an acknowledgement whose ICRC is checked; false when the packet is none.
+/// Reads an acknowledgement whose ICRC was checked; returns false when the packet is none.
 bool read_acknowledgement(const wire::Bth& bth, std::span<const std::byte> packet, Acknowledgement& out) noexcept;
 
-/// Makes the packets, from one queue pair to another. Used by one thread.
+/// Makes acknowledgement packets from one queue pair to another. One thread.
 class AcknowledgementWriter {
  public:
   static constexpr std::size_t kPacket = wire::kBth + wire::kAeth + wire::kIcrc;
   static constexpr std::size_t kLongest = wire::FrameHeader::kBytes + kPacket;
-  /// Acknowledges from `local` (no wildcard) to queue pair `qpn` at address `to`.
+  /// Sets the path from `local` (no wildcard) to queue pair `qpn` at address `to`.
   AcknowledgementWriter(const wire::Address& local, const wire::Address& to, std::uint32_t qpn,
                         Framing framing = Framing::v2);
 
-  /// The packet, with v1 the whole frame; valid until the next call.
+  /// Returns the packet, with v1 the whole frame; valid until the next call.
   [[nodiscard]] std::span<const std::byte> packet(const Acknowledgement& acknowledgement) noexcept;
   [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 

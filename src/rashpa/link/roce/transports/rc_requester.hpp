@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The requester of one Reliable Connected queue pair, without sockets: which packets are unacknowledged, which are to
-/// be sent (again), and when to give up. Used by the DTP's thread alone; all memory is taken in the constructor.
-///
-/// A packet is remembered by where its payload lies in source memory, which stays the caller's and unchanged until the
-/// packet is acknowledged; records of events are copied, as they are the caller's only until it returns.
+/// The requester of one Reliable Connected queue pair, without sockets: it decides which packets are unacknowledged,
+/// which to send or send again, and when to give up. Only the DTP's thread uses it; the constructor takes all memory.
+/// It stores the place of a packet's payload in source memory, which must stay unchanged until the packet is
+/// acknowledged. Records of events are copied, because they are valid only during the call.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,27 +17,28 @@
 
 namespace rashpa::link::roce {
 
-/// The times and counts of repeated packets. The codes and limits are those of a verbs queue pair.
+/// The times and counts of retries. Codes and limits are those of a verbs queue pair.
 struct RcTimers {
-  /// 4.096 µs · 2^timeout without an acknowledgement, then everything unacknowledged is sent again. Each time without
-  /// progress the next wait is twice as long: all together are 8.6 s, for a receiver that stands still for a while.
+  /// The code of the time-out: after 4.096 µs · 2^timeout without an acknowledgement, all unacknowledged packets are
+  /// sent again. The wait doubles each time without progress, to 8.6 s in total, which outlasts a pause of the
+  /// receiver.
   std::uint8_t timeout = 13;
-  std::uint8_t retries = 7;  ///< so often without progress, after timeouts and sequence errors
-  /// "Receiver not ready" so often without progress; 7: for ever. Each answer sets the wait; from the second one on,
-  /// only the packet that finds no receive is sent, until it is acknowledged.
+  std::uint8_t retries = 7;  ///< retries without progress, after time-outs and sequence errors
+  /// The retries without progress after "receiver not ready"; 7: unlimited. Each answer sets the wait. From the second
+  /// one on, only the packet without a receive is sent, until it is acknowledged.
   std::uint8_t rnr_retries = 7;
 };
 
 class RcRequester {
  public:
   static constexpr bool kReliable = true;
-  /// The end it writes to, and how much may be unacknowledged; 0: as many packets as can be remembered.
+  /// The other end, and the bytes that may be unacknowledged; 0: as many packets as can be stored.
   struct Peer {
     std::uint32_t rkey = 0;
     std::uint64_t window_bytes = 0;
     std::uint32_t pmtu = 4096;
   };
-  /// Packets that may be unacknowledged; far below the 2^23 that sequence numbers can distinguish.
+  /// The most unacknowledged packets, far below the 2^23 that sequence numbers can distinguish.
   static constexpr std::size_t kPackets = 1024;
   static constexpr std::size_t kEvents = 256;
 
@@ -52,8 +52,8 @@ class RcRequester {
     headers_.event(event, packet);
     packet.opcode = wire::as_rc(packet.opcode);
   }
-  /// Returns true when `bytes` more may be unacknowledged. One message is always allowed when nothing is. Credits say
-  /// nothing of bytes here.
+  /// Returns true when `bytes` more may be unacknowledged. When nothing is unacknowledged, one message is always
+  /// allowed. Byte credits do not matter here.
   [[nodiscard]] bool open(std::uint64_t bytes, std::uint64_t /*known*/) const noexcept {
     const std::uint64_t flying = unacknowledged_bytes();
     return window_bytes_ == 0 || flying == 0 || flying + bytes <= window_bytes_;
@@ -63,20 +63,20 @@ class RcRequester {
   [[nodiscard]] bool room() const noexcept {
     return !in_error_ && head_ - released_ < kPackets && events_pushed_ - events_released_ < kEvents;
   }
-  /// Sequence number of the next packet.
+  /// Returns the sequence number of the next packet.
   [[nodiscard]] std::uint32_t next_psn() const noexcept { return psn_of(head_); }
-  /// Remembers a new packet, behind all others; there must be room(). Its psn is set; `image`: of an event.
+  /// Stores a new packet behind all others, and sets its PSN; there must be room(). `image` is that of an event.
   void push(const Outgoing& packet, Ends ends, std::uint64_t image = 0) noexcept;
 
-  /// push(), and asks for an acknowledgement where one is due: for an event, for the last write of a batch (`waited`),
-  /// and several times in a window.
+  /// Stores a new packet and requests an acknowledgement where one is due: for an event, for the last write of a batch
+  /// (`waited`), and several times in a window.
   void push_new(Outgoing& packet, Ends ends, std::uint64_t image, bool waited) noexcept {
     packet.ack_request = ends == Ends::event || waited || ++since_ask_ >= ask_every_;
     if (packet.ack_request) since_ask_ = 0;
     push(packet, ends, image);
   }
 
-  /// The next packet to be handed to the batch; null when there is none now. Earlier ones are `again`.
+  /// The next packet for the batch; null when there is none now. `again` marks a retry.
   struct Next {
     const Outgoing* packet = nullptr;
     Ends ends = Ends::nothing;
@@ -84,21 +84,22 @@ class RcRequester {
     bool again = false;
   };
   [[nodiscard]] Next next(std::int64_t now) noexcept;
-  /// Tells that the next packet went to the batch.
+  /// Records that the next packet went into the batch.
   void handed_over() noexcept;
-  /// The batch is empty: nothing points to payload any more. Writes that are done by that: none.
+  /// Records that the batch is empty, so that nothing points to payload any more. Returns 0, since this completes no
+  /// writes.
   std::size_t batch_empty() noexcept {
     in_batch_ = kNothing;
     return 0;
   }
 
-  /// Takes the responder's acknowledgement. Stale and senseless ones change nothing.
+  /// Handles an acknowledgement of the responder. Outdated and invalid ones change nothing.
   void take(const Acknowledgement& acknowledgement, std::int64_t now) noexcept;
-  /// Looks at the clock; to be called regularly.
+  /// Checks the time-outs at time `now`; call it regularly.
   void tick(std::int64_t now) noexcept;
 
-  /// Writes whose memory is free again since the last call: acknowledged and not in the batch. For each event that
-  /// was acknowledged `event_done(image)` is called. In error all writes are free.
+  /// Returns how many writes' memory became free since the last call: acknowledged and not in the batch. Calls
+  /// event_done(image) for each acknowledged event. In error, all writes are free.
   template <typename EventDone>
   std::size_t release(EventDone event_done) noexcept;
 
@@ -106,18 +107,18 @@ class RcRequester {
   [[nodiscard]] bool in_error() const noexcept { return in_error_; }
   [[nodiscard]] std::uint64_t unacknowledged() const noexcept { return head_ - acknowledged_; }
   [[nodiscard]] std::uint64_t unacknowledged_bytes() const noexcept { return pushed_bytes_ - acknowledged_bytes_; }
-  /// Returns true while packets remembered wait to be handed over.
+  /// Returns true while stored packets wait for the batch.
   [[nodiscard]] bool behind() const noexcept { return next_ != head_; }
-  /// Packets that were still unacknowledged when the queue pair came in error.
+  /// Returns the number of packets that were unacknowledged when the queue pair went into error.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
 
   struct Counters : CounterList {
-    NamedCounter acks{*this, "acks"};                            ///< taken
-    NamedCounter naks{*this, "naks"};                            ///< negative ones: gaps, or refusals
-    NamedCounter rnr_naks{*this, "rnr_naks"};                    ///< times the receiver had no receive posted
-    NamedCounter retransmitted{*this, "retransmitted_packets"};  ///< counted in `packets`, too
-    NamedCounter timeouts{*this, "retransmission_timeouts"};     ///< times nothing was heard for too long
-    NamedCounter errors{*this, "connection_errors"};             ///< 1: given up, nothing is sent any more
+    NamedCounter acks{*this, "acks"};                            ///< acknowledgements taken
+    NamedCounter naks{*this, "naks"};                            ///< negative acknowledgements: gaps, or refusals
+    NamedCounter rnr_naks{*this, "rnr_naks"};                    ///< times that the receiver had no receive posted
+    NamedCounter retransmitted{*this, "retransmitted_packets"};  ///< retries, which `packets` counts, too
+    NamedCounter timeouts{*this, "retransmission_timeouts"};     ///< times that no answer came in time
+    NamedCounter errors{*this, "connection_errors"};  ///< 1: the connection is in error, and nothing is sent any more
   };
   [[nodiscard]] const Counters& counts() const noexcept { return counts_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The responder of one Reliable Connected queue pair for RDMA WRITE, as the specification has it (volume 1, 9.7): its
-/// execution of packets, and its answers. Like UcResponder it knows no images and no memory. Used by one thread.
+/// The responder of one Reliable Connected queue pair for RDMA WRITE, by the specification (volume 1, 9.7): it executes
+/// packets and answers them. Like UcResponder, it knows no images and no memory. One thread.
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -15,33 +15,33 @@ namespace rashpa::link::roce {
 
 enum class RcVerdict : std::uint8_t {
   accepted,
-  malformed,  ///< no RC request: dropped, no answer
-  duplicate,  ///< executed before: acknowledged again, not executed
-  ahead,      ///< a packet before it is missing: dropped; one NAK until the missing one comes
-  not_ready,  ///< its immediate finds no receive: RNR NAK
-  invalid,    ///< not a WRITE, out of its message's order, or of a wrong length: NAK, and the queue pair is in error
-  refused,    ///< wrong key or out of bounds: NAK, and the queue pair is in error
-  dropped,    ///< the queue pair is in error
+  malformed,  ///< not an RC request: dropped without an answer
+  duplicate,  ///< executed before: acknowledged again, but not executed
+  ahead,      ///< an earlier packet is missing: dropped, with one NAK until the missing packet comes
+  not_ready,  ///< no receive for its immediate: RNR NAK
+  invalid,  ///< not a WRITE, out of order in its message, or of a wrong length: NAK, and the queue pair goes into error
+  refused,  ///< wrong key or out of bounds: NAK, and the queue pair goes into error
+  dropped,  ///< the queue pair is in error: dropped
 };
 
 class RcResponder {
  public:
   static constexpr std::uint64_t kReady = std::numeric_limits<std::uint64_t>::max();
-  /// `rnr_timer`: the code that RNR NAKs carry.
+  /// Creates the responder. `rnr_timer` is the code in RNR NAKs.
   RcResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes, std::uint8_t rnr_timer) noexcept
       : pmtu_(pmtu), rkey_(rkey), region_bytes_(region_bytes), rnr_timer_(rnr_timer) {}
 
   /// Sets the PSN of the first request; without it, 0. Call it before the first request.
   void connect(std::uint32_t first_psn) noexcept { expected_psn_ = first_psn & wire::kPsnMask; }
 
-  /// `packet` is BTH … ICRC with a checked ICRC, P_Key, TVer and queue pair.
+  /// Executes a packet. `packet` is BTH … ICRC; its ICRC, P_Key, TVer and queue pair were checked.
   RcVerdict receive(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& out) noexcept;
 
-  /// Receives posted since the start; each immediate takes one.
+  /// Sets the number of receives posted since the start; each immediate uses one.
   void set_receives(std::uint64_t posted) noexcept { receives_ = posted; }
 
-  /// The answers since the last call, to be sent in this order: a NAK first, as it was due first; then one
-  /// acknowledgement for all that was asked for.
+  /// Returns the NAK to send since the last call. Send it before the answer of take_acknowledgement(), which
+  /// acknowledges all requested packets at once.
   [[nodiscard]] std::optional<Acknowledgement> take_nak() noexcept;
   [[nodiscard]] std::optional<Acknowledgement> take_acknowledgement() noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of the requesters of all transports. A sender has one requester, of a type chosen at set-up: it
-/// makes the headers of packets, and knows how much may fly. Used by the DTP's thread alone.
+/// The common part of the requesters of all transports. A sender has one requester, whose type is chosen at set-up. It
+/// makes the headers of packets, and limits the bytes in flight. Only the DTP's thread uses it.
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -13,7 +13,7 @@
 
 namespace rashpa::link::roce {
 
-/// The part that a packet ends.
+/// The unit of work that a packet completes.
 enum class Ends : std::uint8_t { nothing, write, event };
 
 /// The part of a write that becomes one packet.
@@ -21,12 +21,12 @@ struct Piece {
   const std::byte* payload = nullptr;
   std::uint64_t destination = 0;
   std::uint32_t bytes = 0;
-  std::uint32_t message_bytes = 0;  ///< of the whole write
+  std::uint32_t message_bytes = 0;  ///< bytes of the whole write
   bool first = false;
   bool last = false;
 };
 
-/// RDMA WRITE with one key: the headers of UC.
+/// The headers of UC: RDMA WRITE with one key.
 class WriteHeaders {
  public:
   explicit WriteHeaders(std::uint32_t rkey) noexcept : rkey_(rkey) {}
@@ -48,12 +48,13 @@ class WriteHeaders {
   std::uint32_t rkey_;
 };
 
-/// Transports whose packets nobody acknowledges one by one: a write is done when the kernel has taken its packets, and
-/// the window of bytes is opened by the receiver's credits.
+/// The base for transports without acknowledgements. A write is done when the kernel has taken its packets, and the
+/// receiver's credits open the window of bytes.
 class Unacknowledged {
  public:
   static constexpr bool kReliable = false;
-  /// The receiver repeats its credits as long as it runs, so that a silence says nothing of the bytes in flight.
+  /// Creates the window. The receiver repeats its credits as long as it runs, so that silence means nothing for the
+  /// bytes in flight.
   explicit Unacknowledged(std::uint64_t window_bytes) noexcept : window_(window_bytes, 0, 0) {}
 
   [[nodiscard]] SenderWindow& window() noexcept { return window_; }
@@ -61,9 +62,9 @@ class Unacknowledged {
     return window_.open(bytes, known);
   }
   [[nodiscard]] std::uint64_t in_flight(std::uint64_t known) const noexcept { return window_.in_flight(known); }
-  /// A write is wholly in the batch.
+  /// Records that a write is completely in the batch.
   void staged() noexcept { ++staged_; }
-  /// The batch is empty: writes that are done by that.
+  /// Records that the batch is empty; returns the writes completed by that.
   [[nodiscard]] std::size_t batch_empty() noexcept { return std::exchange(staged_, 0); }
 
  private:

@@ -4,7 +4,7 @@
 
 namespace rashpa::link::roce {
 
-/// Unreliable Connected: RDMA WRITE, and nothing is asked for.
+/// The requester of Unreliable Connected: RDMA WRITE without acknowledgements.
 class UcRequester final : public Unacknowledged {
  public:
   UcRequester(std::uint32_t rkey, std::uint64_t window_bytes) noexcept : Unacknowledged(window_bytes), headers_(rkey) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The responder of one Unreliable Connected queue pair for RDMA WRITE, by the specification's rules (volume 1, 9.8),
-/// but for one: FIRST and MIDDLE may be shorter than the path MTU, all of a message alike, because senders that are no
-/// RNIC cut to the MTU that they see. It knows no images and no memory; its user writes accepted packets.
+/// The responder of one Unreliable Connected queue pair for RDMA WRITE, by the specification's rules (volume 1, 9.8)
+/// with one exception. FIRST and MIDDLE packets may be shorter than the path MTU, all of a message alike, because
+/// software senders cut to the MTU that they see. It knows no images and no memory; its user writes accepted packets.
 #include <cstdint>
 #include <span>
 
@@ -23,7 +23,7 @@ class UcResponder {
   UcResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes) noexcept
       : pmtu_(pmtu), rkey_(rkey), region_bytes_(region_bytes) {}
 
-  /// `packet` is BTH … ICRC with a checked ICRC, P_Key, TVer and queue pair.
+  /// Checks a packet. `packet` is BTH … ICRC; its ICRC, P_Key, TVer and queue pair were checked.
   UcVerdict receive(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& out) noexcept;
 
  private:

@@ -5,10 +5,11 @@
 
 namespace rashpa::link::roce {
 
-/// Unreliable Datagram: SEND with a line header (schema/line_header.md); each packet is a whole message.
+/// The requester of Unreliable Datagram: SEND with a line header (schema/line_header.md); each packet is a whole
+/// message.
 class UdRequester final : public Unacknowledged {
  public:
-  /// `qpn`: our own queue pair, which each datagram names.
+  /// Creates the requester. `qpn` is our own queue pair, which each datagram names.
   UdRequester(std::uint32_t rkey, std::uint32_t qpn, std::uint64_t window_bytes) noexcept
       : Unacknowledged(window_bytes), deth_{qkey_of(rkey), qpn} {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The receiving side of one Unreliable Datagram queue pair: SEND ONLY, with a line header of ours in front of the
-/// payload (schema/line_header.md), because UD names no memory. Used by one thread.
+/// The responder of one Unreliable Datagram queue pair. It takes SEND ONLY packets with our line header before the
+/// payload (schema/line_header.md), because UD names no memory. One thread.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,27 +16,28 @@ enum class UdVerdict : std::uint8_t {
   accepted,
   malformed,  ///< not a UD SEND ONLY, no line header of this version, or a length that contradicts it
   refused,    ///< wrong Q_Key or out of bounds
-  stranger,   ///< not from the queue pair that this one is used with
+  stranger,   ///< not from the connected queue pair
 };
 
-/// The Q_Key that goes with an endpoint's key: its highest bit is kept clear, as it means something else to an RNIC.
+/// Returns the Q_Key for an endpoint's key. Its highest bit is clear, because RNICs treat that bit specially.
 constexpr std::uint32_t qkey_of(std::uint32_t rkey) noexcept { return rkey & 0x7FFFFFFFU; }
 
 class UdResponder {
  public:
-  /// `plain`: the required content of a SEND without immediate: lines to a receiver, credits to a source.
+  /// Creates the responder. `plain` is the content of a SEND without immediate: lines for a receiver, credits for a
+  /// source.
   UdResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes,
               wire::LineHeader::Kind plain = wire::LineHeader::line) noexcept
       : pmtu_(pmtu), qkey_(qkey_of(rkey)), region_bytes_(region_bytes), plain_(plain) {}
 
-  /// Takes only datagrams of this queue pair from now on.
+  /// Accepts only datagrams of queue pair `source_qpn` from now on.
   void connect(std::uint32_t source_qpn) noexcept { source_qpn_ = source_qpn; }
 
-  /// `packet` is BTH … ICRC with a checked ICRC, P_Key, TVer and queue pair.
+  /// Checks a packet. `packet` is BTH … ICRC; its ICRC, P_Key, TVer and queue pair were checked.
   UdVerdict receive(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& out) noexcept;
 
-  /// Packets that were missing each time a later one came, by their sequence numbers. Nothing is dropped for them; one
-  /// that only came late stays counted.
+  /// Returns the number of packets that were missing when a later one came, by sequence number. Nothing is dropped for
+  /// a gap, and a packet that only came late stays counted.
   [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
 
  private:

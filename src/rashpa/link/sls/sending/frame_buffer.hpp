@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One frame of a port as its datagrams, one behind the other. Used by the DTP's thread; takes all memory at once.
+/// One frame of a port as consecutive datagrams. The DTP's thread uses it; the constructor takes all memory.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,12 +15,12 @@ class FrameBuffer {
  public:
   FrameBuffer(const Options& options, const PortShape& shape, bool flipped);
 
-  /// Bytes of the image's lines from byte `linear` on, lines counted from the top; bytes outside the frame are left
-  /// out.
+  /// Writes bytes of the image's lines from byte `linear` on, lines counted from the top; bytes outside the frame are
+  /// left out.
   void write(std::uint64_t linear, std::span<const std::byte> bytes) noexcept;
-  /// Writes the headers of all packets; `header` says everything but their numbers.
+  /// Writes the headers of all packets; `header` has all but their numbers.
   void set_headers(Header header) noexcept;
-  /// The `count` datagrams of the frame from place `packet` on.
+  /// Returns `count` datagrams of the frame from place `packet` on.
   [[nodiscard]] std::span<const std::byte> datagrams(std::uint32_t packet, std::uint32_t count) const noexcept {
     return std::span(bytes_).subspan(std::size_t{packet} * stride_, std::size_t{count} * stride_);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The datagrams that really leave for an image, faults included, and the fate that the receiver must find by them.
+/// The datagrams that really leave for an image, faults included, and the completeness that the receiver must find.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,20 +13,20 @@
 
 namespace rashpa::link::sls {
 
-/// A datagram that leaves: the packet at that place of the frame; `damaged`: with a version that nobody knows, because
-/// the format has no checksum by which a receiver could find anything else.
+/// A datagram that leaves: the packet at that place of the frame. `damaged`: it has an unknown version, since the
+/// format has no checksum that would reveal other damage.
 struct Leaving {
   std::uint32_t packet = 0;
   bool damaged = false;
-  std::uint64_t turn = 0;  ///< they leave in the order of these
+  std::uint64_t turn = 0;  ///< datagrams leave in ascending order of `turn`
 };
 
-/// Draws the faults of one port. Written by the DTP's thread, its books are read by any.
+/// Draws the faults of one port. The DTP's thread writes it; any thread reads its books.
 class SendOrder final : public Fates {
  public:
   SendOrder(const std::optional<FaultConfig>& faults, std::uint32_t dtp, std::uint64_t images, std::uint32_t packets);
 
-  /// The datagrams of image `index`, in order; valid until the next call.
+  /// Returns the datagrams of image `index`, in order; valid until the next call.
   std::span<const Leaving> begin(std::uint64_t index) noexcept;
 
   [[nodiscard]] FaultCounts counts() const noexcept {

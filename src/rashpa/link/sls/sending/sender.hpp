@@ -14,20 +14,20 @@ namespace rashpa::link::sls {
 
 struct SenderConfig {
   std::string bind_address = "127.0.0.1";
-  Endpoint destination;  ///< from the receiver's endpoints()
+  Endpoint destination;  ///< endpoint of the receiver, from endpoints()
   Options options{};
   std::uint32_t dtp = 0;
   std::uint64_t images = 0;
-  std::uint64_t payload_bytes = 0;  ///< of an image of the DTP: a whole port's
+  std::uint64_t payload_bytes = 0;  ///< bytes of the DTP's image, which is a whole port's
   std::optional<FaultConfig> faults{};
 };
 
-/// Source side of one DTP: a port of a detector that speaks SLS, at the speed of its network. Nothing comes back: every
-/// image is granted. Lines are copied, so that a frame's datagrams leave in the detector's order, merged for the kernel
-/// where it cuts them (UDP_SEGMENT).
+/// The source side of one DTP: a port of an SLS detector at the speed of its network. It gets no answers, so all images
+/// are granted. Lines are copied, so that a frame's datagrams leave in the detector's order, merged where the kernel
+/// can cut them (UDP_SEGMENT).
 class SlsSender final : public Sender, public Injecting {
  public:
-  /// Throws ConfigError when the DTP is no whole port, or ResourceError.
+  /// Opens the socket. Throws ConfigError when the DTP is no whole port, and ResourceError.
   explicit SlsSender(const SenderConfig& config);
 
   [[nodiscard]] Endpoint endpoint() const override { return endpoint_; }

@@ -15,8 +15,8 @@
 
 namespace rashpa::link::sls::testing {
 
-/// DTPs of `ports` ports of `options`, one below the other in one image, cut in tiles of `line_bytes` × `lines` (0: the
-/// whole port); the region that they need is `bytes`.
+/// DTPs for `ports` ports of `options`, one below another in one image. Each port is cut into tiles of `line_bytes` ×
+/// `lines` (0: one tile). `bytes` is the size of the region that they need.
 struct Places {
   std::vector<ReceiverDtp> dtps;
   std::uint64_t bytes = 0;
@@ -51,7 +51,7 @@ inline Places places(const Options& options, std::uint32_t ports, std::uint64_t 
   return out;
 }
 
-/// A datagram whose payload is made from frame, port and packet, as the oracle knows.
+/// Returns the payload byte that the oracle expects for a frame, port and packet.
 inline std::byte pattern(std::uint64_t frame, std::uint32_t port, std::uint32_t packet, std::uint32_t at) noexcept {
   return static_cast<std::byte>(frame * 31 + port * 17 + packet * 7 + at * 3 + at / 256);
 }
@@ -71,7 +71,7 @@ inline std::vector<std::byte> datagram(const Options& options, std::uint32_t por
   return out;
 }
 
-/// Takes all that is decided, and releases nothing.
+/// An output that accepts all arrivals, and releases nothing.
 class Decided final : public ArrivalOutput {
  public:
   [[nodiscard]] bool ready(std::uint32_t) noexcept override { return true; }

@@ -9,13 +9,13 @@
 
 namespace rashpa::link::stream2 {
 
-/// Memory that one thread unpacks with; it grows to the size of the largest image.
+/// The memory with which one thread unpacks; it grows to the size of the largest image.
 struct Scratch {
   std::vector<std::byte> lines;
 };
 
-/// Unpacks an untrusted image to where `placement` has its lines: `to` is the address of line 0. The image has the size
-/// of the lines, or nothing is written. False: the bytes are damaged, and the lines then hold anything.
+/// Unpacks an untrusted image to the lines of `placement`; `to` is the address of line 0. Writes nothing unless the
+/// image has the size of the lines. Returns false when the bytes are damaged; the lines are then undefined.
 [[nodiscard]] bool unpack(const Packed& packed, const Placement& placement, std::byte* to, Scratch& scratch) noexcept;
 
 }  // namespace rashpa::link::stream2

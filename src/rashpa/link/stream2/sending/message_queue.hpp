@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The messages that really leave, faults included, and the fate that the receiver must find by them.
+/// The messages that really leave, faults included, and the completeness that the receiver must find.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,17 +16,18 @@
 
 namespace rashpa::link::stream2 {
 
-/// Draws the faults of one stream. Written by the DTP's thread, its books are read by any.
+/// Draws the faults of one stream. The DTP's thread writes it; any thread reads its books.
 class MessageQueue final : public Fates {
  public:
   MessageQueue(const std::optional<FaultConfig>& faults, std::uint32_t dtp, std::uint64_t images);
 
-  /// The message of image `index`, which leaves behind those that are there, or not at all.
+  /// Queues the message of image `index` behind the others, or drops it by a fault.
   void add_image(std::uint64_t index, std::span<const std::byte> message);
-  /// Another message, to which no fault happens. `last`: nothing follows, and late messages go before it.
+  /// Queues another kind of message, which gets no faults. `last`: no message follows, and late messages leave before
+  /// it.
   void add(std::span<const std::byte> message, bool last);
 
-  /// The message that leaves next; empty: there is none.
+  /// Returns the message that leaves next; empty: none.
   [[nodiscard]] std::span<const std::byte> front() const noexcept;
   void pop() noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return leaving_.size(); }
@@ -39,7 +40,7 @@ class MessageQueue final : public Fates {
 
  private:
   using Bytes = std::vector<std::byte>;
-  /// A message that lets `behind` others pass.
+  /// A delayed message, which lets `behind` others pass.
   struct Late {
     Bytes message;
     std::uint32_t behind;

@@ -13,15 +13,15 @@
 
 namespace rashpa::link::stream2 {
 
-/// The socket of a sender that pushes to one client: the latest one that has come. It never waits. One thread.
+/// The socket of a sender that pushes to one client, the one that connected last. It never waits. One thread.
 class Outlet {
  public:
   /// Listens at any free port. Throws ConfigError or ResourceError.
   explicit Outlet(const std::string& address);
 
   [[nodiscard]] const wire::Address& local() const noexcept { return local_; }
-  /// Sends as much of a message as there is room for, where a client is. True: all of it has gone. A client that is
-  /// lost in the middle of it is followed by one that gets all of it. `more`: it is a frame, and others follow.
+  /// Sends as much of a message as there is room for, if a client is connected. Returns true when all of it was sent.
+  /// When a client is lost midway, the next client gets the whole message. `more`: it is a frame, and others follow.
   bool send(std::span<const std::byte> message, bool more = false) noexcept;
 
  private:

@@ -17,7 +17,7 @@ namespace rashpa::link::stream2 {
 
 struct SenderConfig {
   std::string bind_address = "127.0.0.1";
-  Endpoint destination;  ///< from the receiver's endpoints()
+  Endpoint destination;  ///< endpoint of the receiver, from endpoints()
   Options options{};
   std::uint32_t dtp = 0;
   std::uint64_t images = 0;
@@ -25,11 +25,11 @@ struct SenderConfig {
   std::optional<FaultConfig> faults{};
 };
 
-/// Source side of one DTP: a detector that pushes DECTRIS Stream V2, with one channel. Nothing comes back: every image
-/// is granted, and unread messages hold the sender up. Lines are copied before they are packed.
+/// The source side of one DTP: a detector that pushes DECTRIS Stream V2, with one channel. It gets no answers, so all
+/// images are granted, and unread messages delay the sender. Lines are copied before they are packed.
 class Stream2Sender final : public Sender, public Injecting {
  public:
-  /// Throws ConfigError or ResourceError.
+  /// Opens the socket. Throws ConfigError or ResourceError.
   explicit Stream2Sender(const SenderConfig& config);
 
   [[nodiscard]] Endpoint endpoint() const override;

@@ -12,7 +12,7 @@ namespace rashpa::link::stream2::testing {
 
 using Bytes = std::vector<std::byte>;
 
-/// An image as a message says it, which may be wrong.
+/// The description of an image in a message, which may be wrong.
 struct ImageSays {
   std::uint64_t series = 1;
   std::uint64_t image = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Devices that have strips of the same images exchange their counts, and decide as one.
+/// The exchange of counts between devices with strips of the same images, so that they decide alike.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace rashpa::unit::cuda {
 
-/// The counts of one member for one stack: a ticket, and behind it the columns of all images, 64 bits each.
+/// The counts of one member for one stack: a ticket, followed by the columns of all images, 64 bits each.
 struct alignas(64) Box {
-  std::uint32_t ticket = 0;  ///< of the stack that the numbers are of
+  std::uint32_t ticket = 0;  ///< ticket of the stack of these numbers
 };
-/// Bytes from one box to the next.
+/// Returns the bytes from one box to the next.
 constexpr std::size_t box_bytes(std::size_t numbers) noexcept {
   return sizeof(Box) + (numbers * sizeof(std::uint64_t) + sizeof(Box) - 1) / sizeof(Box) * sizeof(Box);
 }
@@ -29,31 +29,32 @@ enum class Over : std::uint32_t {
 };
 inline constexpr std::uint64_t kLongestWaitNs = 10'000'000'000;
 
-/// Most devices of a unit.
+/// The most devices of a unit.
 inline constexpr std::uint32_t kMostMembers = 16;
 
 struct Exchange {
-  const Order* order = nullptr;  ///< of the device: its ticket
+  const Order* order = nullptr;  ///< in device memory, with its ticket
   std::uint8_t* work = nullptr;  ///< [stack]
-  std::uint32_t stack = 0;       ///< images
+  std::uint32_t stack = 0;       ///< images of a stack
   Scalar* scalars = nullptr;     ///< [stack][columns]
   std::uint32_t columns = 0;
-  std::uint32_t first = 0;  ///< columns [first, end) are added up
+  std::uint32_t first = 0;  ///< columns [first, end) are summed
   std::uint32_t end = 0;
   kernel::cuda::DeviceFinding* findings = nullptr;  ///< [stack]
-  std::byte* boxes = nullptr;  ///< of the members, in host memory that all devices see at this address
+  std::byte* boxes = nullptr;  ///< boxes of the members, in host memory at one address for all devices
   std::uint32_t members = 0;
-  std::uint32_t self = 0;                 ///< which of them this is
-  std::uint32_t* over = nullptr;          ///< an Over, in such memory
-  const kernel::Bound* bounds = nullptr;  ///< of the device: of the step before
+  std::uint32_t self = 0;                 ///< number of this member
+  std::uint32_t* over = nullptr;          ///< an Over, in the same kind of memory
+  const kernel::Bound* bounds = nullptr;  ///< in device memory, of the step before
   std::uint32_t bound_count = 0;
-  std::uint32_t bound_column = 0;  ///< its first column
-  std::uint8_t step = 0;           ///< its number
+  std::uint32_t bound_column = 0;  ///< first column of that step
+  std::uint8_t step = 0;           ///< number of that step
 };
 
-/// Adds up the members' columns and says what the bounds say of the whole images. One block, so that waiting leaves
-/// room; all members enqueue stacks in the order of tickets. Where the others do not come, because it is over or after
-/// kLongestWaitNs, which makes it so, DeviceFinding::lost is set of all images that are worked on, and their work ends.
+/// Enqueues the sum of the members' columns and the decision by the bounds for whole images. It uses one block of
+/// threads, so that waiting leaves room on the device. All members enqueue stacks in the order of tickets. When other
+/// members do not come, because Over is set, or is set here after kLongestWaitNs, DeviceFinding::lost is set for all
+/// processed images, and their work ends.
 cudaError_t exchange(const Exchange& step, cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::unit::cuda

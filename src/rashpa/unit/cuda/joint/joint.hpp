@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of a unit's devices that split images: the work of each alone is StackWork's.
+/// The common part of a unit's devices that split images; StackWork does the work of each.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,23 +14,24 @@
 
 namespace rashpa::unit::cuda {
 
-/// Pinned memory of the host that all members see: whole result images, boxes of counts, and the word that ends all
+/// Pinned host memory that all members access: whole result images, boxes of counts, and the word that ends all
 /// waiting. Any thread.
 class Joint {
  public:
-  /// Pins the images of `whole`, too. `meetings`: of the members' pipeline. Throws ResourceError.
+  /// Takes the memory, and pins the images of `whole`. `meetings` are those of the members' pipeline. Throws
+  /// ResourceError.
   Joint(const Layout& whole, const Output& output, std::vector<Meeting> meetings, std::uint32_t members);
 
   [[nodiscard]] const std::vector<Meeting>& meetings() const noexcept { return meetings_; }
   [[nodiscard]] std::uint32_t members() const noexcept { return members_; }
-  /// The boxes of the members at a meeting of the stack in `slot`, one behind the other.
+  /// Returns the boxes of the members at a meeting of the stack in `slot`, one after another.
   [[nodiscard]] std::byte* boxes(std::size_t meeting, std::uint32_t slot) const noexcept;
   [[nodiscard]] std::uint32_t* over_word() const noexcept { return &over_.as<Word>()->value; }
-  /// Whole images, one for each place; null: those of the slots leave, or none.
+  /// Returns whole images, one for each place; null: images leave from their slots, or not at all.
   [[nodiscard]] std::byte* images() const noexcept { return images_.as<std::byte>(); }
   [[nodiscard]] std::size_t image_bytes() const noexcept { return image_bytes_; }
 
-  /// Ends all waiting: nobody waits any more, and nobody will.
+  /// Ends all present and future waiting.
   void end() noexcept;
   [[nodiscard]] Over over() const noexcept {
     // acquire: a thread that sees the end sees all that the thread of `end()` did before it
@@ -47,12 +48,12 @@ class Joint {
   memory::cuda::PinnedMemory over_, boxes_, images_;
 };
 
-/// The part of one member.
+/// The share of one member.
 struct Seat {
   std::shared_ptr<Joint> joint;
   std::uint32_t member = 0;
-  std::size_t first_byte = 0;  ///< of its strip in an image that comes out
-  kernel::Shape whole{};       ///< of the images that come in
+  std::size_t first_byte = 0;  ///< offset of its strip in an output image
+  kernel::Shape whole{};       ///< shape of the whole input images
   kernel::Rows rows{};         ///< its strip of them
 };
 

@@ -13,14 +13,14 @@
 
 namespace rashpa::unit::cuda {
 
-/// Joins parts on different CUDA devices by NCCL, on the first device that has some. That device then writes the
-/// quantities into memory of the host. A device that has all parts writes them at once. The host joins copies of the
-/// parts when some devices have none, or when NCCL has failed; it takes memory for that at the first time. It also
-/// joins parts that lie on the host, and parts that are no plain sums.
+/// Joins parts on different CUDA devices by NCCL, on the first device with some; that device writes the quantities into
+/// host memory. A device that has all parts writes them without NCCL. The host joins copies of the parts, in memory
+/// taken at the first use, when some devices have no parts or NCCL has failed. The host also joins parts in host
+/// memory, and parts that are no plain sums.
 class NcclJoiner final : public Joiner {
  public:
-  /// `facts`: the accumulated quantities, by accumulation. Tries everything once, so that nothing is set up later.
-  /// Throws ResourceError when NCCL is not there or cannot be used.
+  /// Creates the joiner and runs each operation once, so that nothing is set up later. `facts` are the accumulations.
+  /// Throws ResourceError when NCCL is absent or unusable.
   NcclJoiner(Joins joins, const std::vector<Accumulation>& facts, const std::vector<int>& devices);
 
   [[nodiscard]] std::uint32_t on_device() const noexcept override;
@@ -54,7 +54,8 @@ class NcclJoiner final : public Joiner {
   std::string trouble_;
 };
 
-/// NcclJoiner where it can be, else one on the host that says why. Throws ConfigError as device_number().
+/// Makes an NcclJoiner where possible, and otherwise a host joiner that knows the reason. Throws ConfigError as
+/// device_number().
 std::unique_ptr<Joiner> make_joiner(Joins joins, const std::vector<Accumulation>& facts,
                                     const std::vector<std::string>& devices);
 

@@ -18,30 +18,31 @@ namespace rashpa::unit::cuda {
 using kernel::cuda::DeviceFinding;
 using memory::cuda::DeviceMemory;
 
-/// The device's memory of stacks in flight, each at a bench of its own: the order, images that come in (where they are
-/// copied), images between steps, marks, findings and scalars, and the encoder of chunks. Puts nothing into a stream.
-/// Takes all memory of the current device in its constructor; not changed after it, so any thread may look.
+/// The device memory of stacks in flight, one bench for each stack. A bench has the order, input images (where they are
+/// copied), images between steps, marks, findings and scalars, and the encoder of chunks. It enqueues nothing. The
+/// constructor takes all memory of the current device; it is constant afterwards, so any thread may read it.
 class BenchMemory {
  public:
-  /// `copied`: raw images have memory here. `order_bytes`: of an order and its limits. Throws ResourceError.
+  /// Takes the memory. `copied`: raw images have memory here. `order_bytes` is the size of an order with its limits.
+  /// Throws ResourceError.
   BenchMemory(const Steps& steps, const Places& places, std::size_t order_bytes, std::uint32_t benches, bool copied);
 
   [[nodiscard]] std::uint32_t benches() const noexcept { return static_cast<std::uint32_t>(benches_.size()); }
   [[nodiscard]] std::uint32_t bench_of(std::uint32_t slot) const noexcept { return slot % benches(); }
 
   [[nodiscard]] Order* order(std::uint32_t bench) const noexcept { return benches_[bench].order.as<Order>(); }
-  /// The byte of each image that asks for work; it lies behind the order.
+  /// Returns the bytes that request work, one for each image; they follow the order.
   [[nodiscard]] std::uint8_t* work(std::uint32_t bench) const noexcept {
     return benches_[bench].order.as<std::uint8_t>() + sizeof(Order);
   }
-  /// The limits behind the order, in a room of StackLimits; null: the step has none.
+  /// Returns the limits behind the order, in a room of StackLimits; null: the step has none.
   [[nodiscard]] const std::byte* limits(std::uint32_t bench,
                                         const std::optional<StackLimits::Room>& room) const noexcept {
     return room ? benches_[bench].order.as<std::byte>() + room->at : nullptr;
   }
-  /// Returns null where images are not copied.
+  /// Returns the copied raw images; null where images are not copied.
   [[nodiscard]] std::byte* raw(std::uint32_t bench) const noexcept { return benches_[bench].raw.as<std::byte>(); }
-  /// The images that step `step` makes; null: it makes none.
+  /// Returns the images that step `step` makes; null: it makes none.
   [[nodiscard]] std::byte* made(std::uint32_t bench, std::size_t step) const noexcept {
     return benches_[bench].made[step].as<std::byte>();
   }
@@ -52,11 +53,11 @@ class BenchMemory {
     return benches_[bench].findings.as<DeviceFinding>();
   }
   [[nodiscard]] Scalar* scalars(std::uint32_t bench) const noexcept { return benches_[bench].scalars.as<Scalar>(); }
-  /// A word that is 0 between launches.
+  /// Returns a word that is 0 between launches.
   [[nodiscard]] std::uint32_t* blocks_done(std::uint32_t bench) const noexcept {
     return benches_[bench].blocks_done.as<std::uint32_t>();
   }
-  /// Returns the encoder; null when pixels leave as they are, or none do.
+  /// Returns the encoder; null when pixels leave unchanged, or not at all.
   [[nodiscard]] kernel::bitshuffle_lz4::cuda::Encoder* encoder(std::uint32_t bench) const noexcept {
     return benches_[bench].encoder.get();
   }

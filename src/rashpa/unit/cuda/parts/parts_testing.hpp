@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Steps that no kernel does, for tests of this folder's parts.
+/// Steps of no real kernel, for tests of this folder's parts.
 #include <cstdint>
 #include <string>
 

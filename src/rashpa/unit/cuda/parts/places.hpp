@@ -8,30 +8,29 @@
 
 namespace rashpa::unit::cuda {
 
-/// Distances, in bytes, between the images of a stack: as they come in, between steps, and as they leave. A plain
-/// value.
+/// The distances in bytes between the images of a stack: at input, between steps, and at output. A plain value.
 struct Places {
-  /// `joint_image`: bytes from one image to the next in the memory of several devices that have strips of the same
-  /// images; 0: this device has whole images.
+  /// Computes the distances. `joint_image` is the bytes from one image to the next in the memory of several devices
+  /// with strips of the same images; 0: this device has whole images.
   Places(const Steps& steps, const Layout& layout, std::size_t joint_image);
 
-  /// The place of an image among all of the ring.
+  /// Returns the place of an image in the ring.
   [[nodiscard]] std::size_t at(std::uint32_t slot, std::uint32_t image = 0) const noexcept {
     return std::size_t{slot} * stack + image;
   }
 
   std::uint32_t stack;                    ///< images
   std::uint32_t columns;                  ///< scalars of an image
-  bool passed_on;                         ///< pixels that leave are those of the slot: nobody has made any
-  std::size_t mark_words = 0;             ///< from one image's marks to the next's
+  bool passed_on;                         ///< true: pixels leave from the slot, because no step makes any
+  std::size_t mark_words = 0;             ///< from one image's marks to the next image's
   std::size_t raw_stride;                 ///< from one raw image on the device to the next
-  std::size_t leaving_stride;             ///< from one image in host memory to the next
-  std::size_t leaving_bytes;              ///< number of its bytes that are copied
-  std::size_t chunk_room = 0;             ///< from one image's chunk in host memory to the next; 0: none are made
+  std::size_t leaving_stride;             ///< from one output image in host memory to the next
+  std::size_t leaving_bytes;              ///< copied bytes of an output image
+  std::size_t chunk_room = 0;             ///< from one image's chunk in host memory to the next; 0: there are no chunks
   std::vector<std::size_t> made_strides;  ///< by step: from one image that it makes to the next; 0: it makes none
 };
 
-/// The bytes of the output, as it lies in files.
+/// Returns the bytes of an output image, as files have it.
 [[nodiscard]] std::size_t stored_bytes(const Output& output) noexcept;
 
 }  // namespace rashpa::unit::cuda

@@ -17,18 +17,19 @@ namespace rashpa::unit::cuda {
 
 using memory::cuda::PinnedMemory;
 
-/// The results of each slot of the ring in pinned host memory, which the device writes: tickets, findings, scalars,
-/// and accepted images, as they are or as chunks. Puts nothing into a stream. Takes all memory in its constructor. The
-/// device writes those of a slot, then its ticket; one thread reads them behind it.
+/// The results of each slot of the ring in pinned host memory: tickets, findings, scalars, and accepted images,
+/// unchanged or as chunks. It enqueues nothing. The constructor takes all memory. The device writes a slot's results
+/// and then its ticket; one thread reads the ticket first.
 class SlotResults {
  public:
-  /// `seat`: images leave into the memory of its Joint; null: into memory of their own. `places` outlives it. Throws
-  /// ResourceError.
+  /// Takes the memory. `seat`: images leave into the memory of its Joint; null: into memory of their own. `places`
+  /// outlives the object. Throws ResourceError.
   SlotResults(const Output& output, const Places& places, const Layout& layout, const Seat* seat);
 
-  /// Written by the device when everything of the stack is in host memory.
+  /// Returns the ticket that the device writes when all results of the stack are in host memory.
   [[nodiscard]] std::uint32_t done(std::uint32_t slot) const noexcept { return word(done_, slot); }
-  /// Trigger persistent: written when findings and scalars are there; pixels and lists may follow.
+  /// Returns the ticket that the device writes, with trigger persistent, when findings and scalars are there; pixels
+  /// and lists may follow.
   [[nodiscard]] std::uint32_t decided(std::uint32_t slot) const noexcept { return word(decided_, slot); }
   [[nodiscard]] const DeviceFinding& finding(std::uint32_t slot, std::uint32_t image) const noexcept {
     return findings_.as<DeviceFinding>()[places_.at(slot, image)];
@@ -37,15 +38,15 @@ class SlotResults {
     return scalars_.as<Scalar>() + places_.at(slot, image) * places_.columns;
   }
   [[nodiscard]] const std::byte* pixels(std::uint32_t slot, std::uint32_t image) const noexcept;
-  /// The chunk of an accepted image, where the output is chunked.
+  /// Returns the chunk of an accepted image, where the output is chunked.
   [[nodiscard]] std::span<const std::byte> chunk(std::uint32_t slot, std::uint32_t image) const noexcept;
 
-  /// Tells where the results of `slot` go: the half of a delivery that is the host's.
+  /// Writes the destinations of the results of `slot`, which are the host's part of a delivery.
   void address(std::uint32_t slot, Deliver& delivery) const noexcept;
   [[nodiscard]] kernel::bitshuffle_lz4::cuda::Chunks chunks(std::uint32_t slot) const noexcept;
 
-  /// The first image of slot 0, for a kernel that finds the others by itself. Images have memory of their own here;
-  /// null: none leave.
+  /// Returns the first image of slot 0, for a kernel that computes the places of the others. Images have memory of
+  /// their own here; null: none leave.
   [[nodiscard]] std::byte* first_image() const noexcept { return images_.as<std::byte>(); }
   [[nodiscard]] DeviceFinding* first_finding() const noexcept { return findings_.as<DeviceFinding>(); }
   [[nodiscard]] Scalar* first_scalar() const noexcept { return scalars_.as<Scalar>(); }

@@ -12,18 +12,18 @@
 
 namespace rashpa::unit::cuda {
 
-/// The limits of vetoes as each stack carries them behind its order, a room for each step that has some. Work in
-/// streams, captured or enqueued ahead, finds there those of its stack: a change is a copy on the host. One thread, but
-/// for functions that do not change it.
+/// The limits of vetoes that each stack has behind its order, with a room for each step with limits. Work in streams,
+/// captured or enqueued ahead, reads the limits of its stack there, so a change is a copy on the host. One thread,
+/// except for const functions.
 class StackLimits {
  public:
-  /// `begin`: bytes of an order in front of the limits, a multiple of 64. `meetings`: with the bounds by which members
-  /// with strips of images decide.
+  /// Computes the rooms. `begin` is the bytes of an order before the limits, a multiple of 64. `meetings`: with the
+  /// bounds by which members with strips of images decide.
   StackLimits(const Steps& steps, const Layout& layout, std::size_t begin, const std::vector<Meeting>& meetings = {});
 
-  /// The bytes of an order and its limits, a multiple of 64.
+  /// Returns the bytes of an order and its limits, a multiple of 64.
   [[nodiscard]] std::size_t stride() const noexcept { return begin_ + now_.size(); }
-  /// A place in those bytes, aligned to 16; nothing: the step has no such.
+  /// A place in those bytes, aligned to 16; nothing: the step has none.
   struct Room {
     std::size_t at = 0;
     std::size_t bytes = 0;
@@ -31,18 +31,18 @@ class StackLimits {
   [[nodiscard]] const std::optional<Room>& of(std::size_t step) const noexcept { return limits_[step]; }
   [[nodiscard]] const std::optional<Room>& bounds_of(std::size_t step) const noexcept { return bounds_[step]; }
 
-  /// Other limits of a step.
+  /// New limits of a step.
   struct Change {
     std::size_t step = 0;
     kernel::LimitBytes limits;
-    kernel::LimitBytes bounds;  ///< of a step whose strips members decide on together
+    kernel::LimitBytes bounds;  ///< for a step on strips, whose members decide together
   };
-  /// Throws ConfigError when the change does not fit the memory that is reserved for limits.
+  /// Throws ConfigError when the change does not fit its room.
   void check(const Change& change) const;
   /// Takes a change that fits. Does not allocate.
   void adopt(const Change& change) noexcept;
-  /// Writes the limits behind the order of the next stack, which goes to `slot`. Returns true when they are others than
-  /// those of the stack before, as of the first stack.
+  /// Writes the limits behind the order of the next stack, in `slot`. Returns true when they differ from those of the
+  /// previous stack; always for the first stack.
   bool write(std::uint32_t slot, std::byte* order) noexcept;
 
  private:

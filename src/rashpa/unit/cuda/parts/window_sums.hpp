@@ -15,20 +15,20 @@
 
 namespace rashpa::unit::cuda {
 
-/// The sums over images that steps make on a CUDA device or on the host beside it, window by window. Knows passes by
-/// their two abilities alone. One thread; order() may be another's.
+/// The accumulation windows of steps on a CUDA device or on the host beside it. It knows passes only by these two
+/// abilities. One thread; another may call order().
 class WindowSums {
  public:
-  /// Step `step` makes the next accumulation; `pass` outlives it. `stays`: its results stay in memory of the current
-  /// device, for the joiner of those of several. Throws ResourceError.
+  /// Registers that step `step` makes the next accumulation; `pass` outlives it. `stays`: results stay in memory of the
+  /// current device, for the joiner of several devices. Throws ResourceError.
   void add(std::size_t step, const Accumulation& facts, const Layout& layout, kernel::cuda::DevicePass& pass,
            bool stays);
 
-  /// Sets the places for the sums of windows that end with the stack, before it is submitted.
+  /// Writes the destinations of windows that end with the stack, before it is submitted.
   void order(const Stack& stack, Order& to) const noexcept;
-  /// Adds a stack that has come back to the windows, stacks in order, and fills Stack::accumulated. `kept(image,
-  /// step)`: all steps up to that one have kept the image. `finished`: the device has done its work. `first`: place of
-  /// its first image.
+  /// Accounts for a returned stack, in order, and fills Stack::accumulated. `kept(image, step)` returns true when all
+  /// steps up to that one have kept the image. `finished`: the device has done its work. `first` is the place of its
+  /// first image.
   template <typename Kept>
   void account(Stack& stack, bool finished, std::uint32_t first, const Kept& kept) noexcept {
     stack.accumulated = {};
@@ -40,12 +40,12 @@ class WindowSums {
       if (adders_[a].windows.ends_with(stack.number)) close(adders_[a], finished, stack.accumulated[a]);
     }
   }
-  /// The windows that are open when all stacks have come back, into `all`. Waits for the device. Returns the first
-  /// error.
+  /// Writes the windows that are open after all stacks have returned into `all`. Waits for the device. Returns the
+  /// first error.
   cudaError_t close_open(Accumulated& all) noexcept;
 
  private:
-  /// A step that adds up, with its pass as either of both.
+  /// A step that accumulates, with its pass as one of both kinds.
   struct Adder {
     std::size_t step;
     Windows windows;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A kernel that stays on the device, polls the trigger word in host memory and runs the whole pipeline of a stack by
-/// itself: no launch between the trigger and the first result. For stacks that it reads over the bus itself.
+/// A kernel that stays on the device, polls the trigger word in host memory and runs the whole pipeline of a stack: no
+/// launch lies between the trigger and the first result. For stacks that it reads over the bus itself.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,25 +10,26 @@
 
 namespace rashpa::unit::cuda {
 
-/// Images of a stack: their work flags travel in one word.
+/// The most images of a stack, whose work flags must fit into one word.
 inline constexpr std::uint32_t kResidentImages = 32;
-/// Steps behind the conversion.
+/// The most steps after the conversion.
 inline constexpr std::uint32_t kResidentSteps = 8;
-/// Stacks above it gain more from the copy engine than they lose by a launch.
+/// The stack size in bytes up to which the resident kernel pays; larger stacks gain more from the copy engine than they
+/// lose by a launch.
 inline constexpr std::size_t kResidentPaysBytes = std::size_t{1} << 20;
 
-/// The times at which the stages of a stack begin, in clock cycles of a multiprocessor, by a thread of the first block
-/// that works: the trigger taken; its own pixels read and converted; those of all blocks; decided; everything stored.
+/// The times, in clock cycles of a multiprocessor, at which the stages of a stack begin. A thread of the first working
+/// block takes them: trigger taken; its own pixels converted; those of all blocks; decided; everything stored.
 struct ResidentClocks {
   long long taken = 0, read = 0, counted = 0, decided = 0, stored = 0;
 };
 
-/// Describes how the resident kernel works; for measurements. The defaults were the best.
+/// The variants of the resident kernel, for measurements. The defaults were the fastest.
 struct ResidentOptions {
   std::uint32_t watchers = 8;
-  bool even = true;                  ///< watchers ask at even distances
-  bool one_block = true;             ///< small images: watchers and all work in one block
-  bool tells_first = false;          ///< the decision has a ticket of its own, in front of pixels and lists
+  bool even = true;                  ///< polling threads read at even intervals
+  bool one_block = true;             ///< for small images: polling threads and all work in one block
+  bool tells_first = false;          ///< the decision has its own ticket, before pixels and lists
   ResidentClocks* clocks = nullptr;  ///< in pinned memory
 };
 

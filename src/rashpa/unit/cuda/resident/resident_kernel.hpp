@@ -20,12 +20,12 @@ namespace rashpa::unit::cuda {
 
 using kernel::cuda::DeviceFinding;
 
-/// Words of device memory by which the blocks of the resident kernel agree; 0 at start.
+/// The device words by which the blocks of the resident kernel synchronise; 0 at start.
 struct ResidentState {
-  std::uint32_t end = 0;       ///< 1: leave
-  std::uint32_t arrivals = 0;  ///< at barriers since the start, all blocks
-  std::uint32_t out = 0;       ///< blocks that have delivered their part, since the start
-  std::uint32_t told = 0;      ///< tells_first: the last ticket whose decision is on its way
+  std::uint32_t end = 0;       ///< 1: all blocks end
+  std::uint32_t arrivals = 0;  ///< arrivals at barriers since the start, over all blocks
+  std::uint32_t out = 0;       ///< number of blocks that have delivered their part, since the start
+  std::uint32_t told = 0;      ///< with tells_first: the last ticket whose decision is on its way
 };
 
 /// The counts of an image during its conversion.
@@ -35,84 +35,84 @@ struct alignas(16) ResidentCounts {
   std::uint32_t bright = 0;
   std::uint32_t marked = 0;
 };
-/// Sets of counts in turn: one in use, one that a block may still read, one that is being cleared.
+/// The number of sets of counts, used in turn: one in use, one that a block may still read, one being cleared.
 inline constexpr std::uint32_t kCountSets = 3;
 
 /// The peaks of an image so far.
 struct ResidentPeaks {
   double intensity = 0;
   std::uint32_t count = 0;
-  std::uint32_t empty = 0;  ///< rings without background
+  std::uint32_t empty = 0;  ///< number of rings without background
 };
 
-/// A step behind the conversion.
+/// A step after the conversion.
 struct ResidentStep {
   enum class Kind : std::uint8_t { count, rule, peaks, list };
   Kind kind = Kind::count;
-  std::uint8_t number = 0;   ///< in the pipeline
-  std::uint32_t column = 0;  ///< the first of its numbers; rule: how many numbers those before it have
-  std::uint32_t limits = 0;  ///< count, rule: where they are, in bytes from the beginning of an order
-  kernel::CountTap tap{};    ///< count: the limits in hand
-  std::uint32_t room = 0;    ///< rule: most operations
-  /// rule: the limits in hand, in device memory; `room` of them for each block
+  std::uint8_t number = 0;   ///< number in the pipeline
+  std::uint32_t column = 0;  ///< the first of its columns; for a rule: the number of columns of earlier steps
+  std::uint32_t limits = 0;  ///< for count and rule: offset of its limits in an order, in bytes
+  kernel::CountTap tap{};    ///< for count: the present limits
+  std::uint32_t room = 0;    ///< for rule: the most operations
+  /// The present limits of a rule in device memory; `room` operations for each block.
   kernel::veto::Operation* operations = nullptr;
 };
 
-/// Everything the resident kernel works with. Host memory is pinned; it is read past the caches.
+/// The parameters of the resident kernel. Host memory is pinned, and read past the caches.
 struct ResidentTask {
   kernel::jungfrau::cuda::Tables tables;
   kernel::jungfrau::Output output = kernel::jungfrau::Output::photons;
   kernel::jungfrau::Taps taps{};
   std::uint32_t columns = 0;       ///< scalars of an image
-  std::uint32_t first_column = 0;  ///< of jungfrau's
+  std::uint32_t first_column = 0;  ///< first column of jungfrau
   ResidentStep steps[kResidentSteps];
   std::uint32_t step_count = 0;
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
   std::uint32_t watchers = 1;              ///< 1 … kWatchers
-  bool even = true;                        ///< watchers ask at even distances
-  bool one_block = false;                  ///< watchers and all work in one block
-  bool tells_first = false;                ///< findings and host_decided are written before anything else leaves
-  Control* control = nullptr;              ///< host
-  SlotTrigger* triggers = nullptr;         ///< host, [stacks]
-  const std::byte* orders = nullptr;       ///< host, [stacks], order_stride apart: with limits
+  bool even = true;                        ///< polling threads read at even intervals
+  bool one_block = false;                  ///< polling threads and all work in one block
+  bool tells_first = false;                ///< findings and host_decided are written before any other result
+  Control* control = nullptr;              ///< in host memory
+  SlotTrigger* triggers = nullptr;         ///< in host memory, [stacks]
+  const std::byte* orders = nullptr;       ///< in host memory, [stacks], order_stride apart, with limits
   std::size_t order_stride = 0;            ///< bytes
-  const std::byte* images = nullptr;       ///< host, [stacks][stack], image_stride apart
+  const std::byte* images = nullptr;       ///< in host memory, [stacks][stack], image_stride apart
   std::size_t image_stride = 0;            ///< bytes
-  std::byte* out = nullptr;                ///< device, [stack], out_stride apart
-  std::byte* host_out = nullptr;           ///< host, [stacks][stack]; null: no pixels leave
+  std::byte* out = nullptr;                ///< in device memory, [stack], out_stride apart
+  std::byte* host_out = nullptr;           ///< in host memory, [stacks][stack]; null: no pixels leave
   std::size_t out_stride = 0;              ///< bytes, a multiple of 128
-  std::uint32_t* index = nullptr;          ///< host, [stacks][stack], list_stride apart; null: no lists
-  std::int16_t* value = nullptr;           ///< the same
+  std::uint32_t* index = nullptr;          ///< in host memory, [stacks][stack], list_stride apart; null: no lists
+  std::int16_t* value = nullptr;           ///< with the same layout
   std::size_t list_stride = 0;             ///< entries
   std::uint32_t list_capacity = 0;         ///< entries
-  DeviceFinding* host_findings = nullptr;  ///< host, [stacks][stack]
-  Scalar* host_scalars = nullptr;          ///< host, [stacks][stack][columns]
-  Word* host_decided = nullptr;            ///< host, [stacks]: tells_first
-  Word* host_done = nullptr;               ///< host, [stacks]
-  ResidentClocks* host_clocks = nullptr;   ///< host; null: nobody wants to know
-  ResidentCounts* counts = nullptr;        ///< device, [kCountSets][stack], 0
-  std::uint32_t* chunks = nullptr;         ///< device, [2][stack][chunks]: marked pixels of each run of 256
-  std::uint64_t* go = nullptr;             ///< device, [stacks]: the trigger as it was seen
-  ResidentPeaks* peaks = nullptr;          ///< device, [stack]
-  std::uint32_t most_peaks = 0;            ///< of an image
-  ResidentState* state = nullptr;          ///< device
+  DeviceFinding* host_findings = nullptr;  ///< in host memory, [stacks][stack]
+  Scalar* host_scalars = nullptr;          ///< in host memory, [stacks][stack][columns]
+  Word* host_decided = nullptr;            ///< in host memory, [stacks]; for tells_first
+  Word* host_done = nullptr;               ///< in host memory, [stacks]
+  ResidentClocks* host_clocks = nullptr;   ///< in host memory; null: not recorded
+  ResidentCounts* counts = nullptr;        ///< in device memory, [kCountSets][stack], 0
+  std::uint32_t* chunks = nullptr;         ///< in device memory, [2][stack][chunks]: marked pixels of each run of 256
+  std::uint64_t* go = nullptr;             ///< in device memory, [stacks]: the trigger as it was read
+  ResidentPeaks* peaks = nullptr;          ///< in device memory, [stack]
+  std::uint32_t most_peaks = 0;            ///< most peaks of an image
+  ResidentState* state = nullptr;          ///< in device memory
 };
 
-/// Runs of pixels that a warp converts at once.
+/// Returns the number of runs of pixels, each converted by a warp at once.
 constexpr std::uint32_t resident_chunks(std::uint32_t pixels) noexcept { return (pixels + 2047) / 2048 * 8; }
 
-/// Returns the most blocks that the kernel has on the current device. Throws ResourceError.
+/// Returns the most blocks that the kernel can have on the current device. Throws ResourceError.
 std::uint32_t resident_blocks();
 
-/// Starts the kernel; it ends when Control::abort is not 0. All of its blocks run at once or it is not started.
-/// `peaks`: its work for a step of that kind; null: there is none.
+/// Starts the kernel, which ends when Control::abort is not 0. It starts only if all its blocks can run at once.
+/// `peaks` has the work of a peak-finding step; null: there is none.
 cudaError_t start_resident(const ResidentTask& task, const kernel::peakfinder8::cuda::Pass* peaks,
                            cudaStream_t stream) noexcept;
 
 /// Returns true when one block can process images of this kind and number.
 bool fits_one_block(const ResidentTask& task) noexcept;
-/// The same for those, by one block: no step finds peaks.
+/// Starts the kernel with one block, where fits_one_block() is true and no step finds peaks.
 cudaError_t start_small(const ResidentTask& task, cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::unit::cuda

@@ -12,17 +12,17 @@ namespace rashpa::unit::cuda::resident_device {
 
 namespace peakfinder8 = kernel::peakfinder8::cuda;
 
-/// Further memory for finding peaks.
+/// The additional memory for finding peaks.
 struct PeakWork {
-  std::uint32_t step = 0;  ///< of ResidentTask::steps
+  std::uint32_t step = 0;  ///< number in ResidentTask::steps
   peakfinder8::Known known{};
   kernel::SnrRounds rounds{};
   kernel::cuda::MarkedRings::Made rings{};
   kernel::cuda::MarkedRings::Seen seen{};
   kernel::cuda::PeakRoom room{};
   kernel::cuda::PeakTable::Rows rows{};
-  std::uint32_t ring_room = 0;  ///< values of a ring in shared memory
-  unsigned warps = 0;           ///< of a block, that grow peaks
+  std::uint32_t ring_room = 0;  ///< values of a ring that fit into shared memory
+  unsigned warps = 0;           ///< warps of a block that grow peaks
 };
 
 template <typename Work>
@@ -30,8 +30,8 @@ __device__ void for_each(std::uint32_t images, Work work) {
   for (; images != 0; images &= images - 1) work(static_cast<std::uint32_t>(__ffs(static_cast<int>(images)) - 1));
 }
 
-/// All blocks: the peaks of the images `reached`, as kernels over a stack find them; a meeting here takes the place of
-/// a boundary between kernels there.
+/// Finds the peaks of the images `reached` as kernels over a stack do; barriers replace the boundaries between those
+/// kernels. All blocks call it.
 __device__ inline void find_peaks(const ResidentTask& task, const PeakWork& peaks, Team& team, std::uint32_t slot,
                                   std::uint32_t reached, std::byte* memory) {
   static_assert(kThreads == kernel::cuda::kRingThreads);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The work of the resident kernel on an image: conversion of words that lie in host memory, the decision, and the
-/// results for host memory.
+/// The work of the resident kernel on an image: conversion of words in host memory, the decision, and the results for
+/// host memory.
 #include <cstddef>
 #include <cstdint>
 
@@ -14,7 +14,7 @@ using jungfrau::Output;
 
 constexpr std::uint32_t kTilePixels = kThreads * device::kThreadPixels;
 
-/// Eight raw words of host memory, which the host may have written since the last look.
+/// Loads eight raw words of host memory, which the host may have written since the last read.
 template <Output kOutput>
 __device__ uint4 load_from_host(const std::uint16_t* raw, device::Place place, std::uint32_t real) {
   if (real == 0xFF) {
@@ -32,8 +32,8 @@ __device__ uint4 load_from_host(const std::uint16_t* raw, device::Place place, s
   return {pair(0), pair(2), pair(4), pair(6)};
 }
 
-/// Converted pixels of the tiles of a block, in shared memory where they fit. Each thread reads only what it has put
-/// there, but for steps that see the whole image, for which they are in device memory.
+/// The converted pixels of a block's tiles, in shared memory where they fit. Each thread reads only its own pixels. For
+/// steps that read the whole image, the pixels are in device memory.
 template <Output kOutput>
 struct Kept {
   static constexpr std::size_t kPixelBytes = kOutput == Output::kev ? sizeof(float) : sizeof(std::int16_t);
@@ -42,16 +42,16 @@ struct Kept {
   std::size_t image_stride;  // bytes
   bool shared;
 
-  /// The k-th tile of the block, which is tile `tile` of the image.
+  /// Returns the k-th tile of the block, which is tile `tile` of the image.
   __device__ std::byte* tile(std::uint32_t image, std::uint32_t k, std::uint32_t tile) const {
     return memory + image * image_stride + (shared ? k : tile) * kTileBytes;
   }
-  /// The pieces of 16 bytes of a thread in its tile; the second one of keV only.
+  /// Returns the place of a thread's 16 bytes in its tile; only keV has a second half.
   __device__ static std::size_t piece(unsigned half) {
     return device::place_of<kOutput>(threadIdx.x).first * kPixelBytes + half * (device::kWarpPixels / 2) * kPixelBytes;
   }
   static constexpr unsigned kPieces = kOutput == Output::kev ? 2 : 1;
-  /// Returns which of them lie in the image. Images are padded to whole pieces.
+  /// Returns true when that half lies in the image. Images are padded to whole pieces.
   __device__ static bool is_in(std::uint32_t real, unsigned half) {
     return kOutput == Output::kev ? (real >> (4 * half) & 0xFU) != 0 : real != 0;
   }
@@ -66,8 +66,8 @@ __device__ inline void put(std::byte* to, const device::Converted<Output::kev>& 
   if (Of::is_in(real, 1)) *reinterpret_cast<float4*>(to + Of::piece(1)) = converted.high;
 }
 
-/// Counts what eight pixels of each thread of a warp have come to: into those of the image and, marked ones, of the
-/// warp's run.
+/// Counts eight converted pixels of each thread of a warp into those of the image and, for marked pixels, of the warp's
+/// run.
 template <Output kOutput>
 __device__ void tally(const ResidentTask& task, ResidentCounts& counts, std::uint32_t& chunk,
                       const device::Converted<kOutput>& converted, std::uint32_t invalid) {
@@ -93,7 +93,7 @@ __device__ void tally(const ResidentTask& task, ResidentCounts& counts, std::uin
   }
 }
 
-/// Converts eight pixels of an image, counts them into `counts` and their warp's marked ones into `chunk`.
+/// Converts eight pixels of an image. Counts them into `counts`, and their warp's marked pixels into `chunk`.
 template <Output kOutput>
 __device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, std::uint32_t& chunk, std::byte* to,
                             uint4 words, const device::Entries& entries, device::Place place,
@@ -105,14 +105,14 @@ __device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, st
   tally(task, counts, chunk, converted, entries.invalid);
 }
 
-/// The step as this block has it; its limits come with the first stack.
+/// Returns the step with the block's own memory; its limits come with the first stack.
 __device__ inline ResidentStep own_step(const ResidentTask& task, std::uint32_t number) {
   ResidentStep step = task.steps[number];
   if (step.kind == ResidentStep::Kind::rule) step.operations += std::size_t{blockIdx.x} * step.room;
   return step;
 }
 
-/// One warp: takes the limits of the stack in `slot` for the block.
+/// Reads the limits of the stack in `slot` for the block. One warp calls it.
 __device__ inline void take_limits(const ResidentTask& task, ResidentStep* steps, std::uint32_t slot) {
   const std::byte* const order = task.orders + slot * task.order_stride;
 #pragma unroll 1
@@ -132,12 +132,13 @@ __device__ inline void take_limits(const ResidentTask& task, ResidentStep* steps
   __syncwarp();
 }
 
-/// The results of an image with all pixels converted. All blocks come to the same.
+/// The results of an image after all pixels are converted. All blocks compute the same.
 struct Decided {
   bool accepted = false;
   DeviceFinding finding{};
 };
-/// `steps`: number of the first steps of `all`, in order. `peaks` holds the settings of peak finders.
+/// Decides on an image. `steps` is the number of steps of `all` to apply, in order. `peaks` has the settings of peak
+/// finders.
 __device__ inline Decided decide(const ResidentTask& task, const ResidentStep* all, std::uint32_t steps,
                                  const ResidentCounts& counts, const ResidentPeaks& peaks, Scalar* numbers) {
   Decided decided;
@@ -172,7 +173,8 @@ __device__ inline Decided decide(const ResidentTask& task, const ResidentStep* a
   return decided;
 }
 
-/// The listed pixels of run `chunk` to host memory, by its warp. `chunks`: marked pixels of each run of the image.
+/// Writes the listed pixels of run `chunk` to host memory; its warp calls it. `chunks` has the number of marked pixels
+/// of each run of the image.
 __device__ inline void list_run(const ResidentTask& task, RunRoom& room, const std::uint32_t* chunks, std::size_t place,
                                 std::uint32_t chunk, uint4 photons, std::uint32_t real) {
   const unsigned lane = threadIdx.x % 32;
@@ -247,7 +249,7 @@ __device__ void deliver(const ResidentTask& task, Shared& shared, const Kept<kOu
   }
 }
 
-/// The first warp, of the first block: findings and scalars to host memory.
+/// Writes findings and scalars to host memory. The first warp of the first block calls it.
 __device__ inline void tell(const ResidentTask& task, const DeviceFinding* found, const Scalar* scalars,
                             std::uint32_t slot) {
   const std::size_t place = std::size_t{slot} * task.stack;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The blocks of the resident kernel among themselves and with the host: the block that watches for triggers, the
-/// blocks that work on images they let go, where they meet, and how they all leave.
+/// The synchronisation of the resident kernel's blocks with one another and with the host: the block that polls for
+/// triggers, the blocks that work on released images, their barriers, and their end.
 #include <cstdint>
 #include <cuda/atomic>
 
@@ -23,30 +23,30 @@ using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
 template <typename T>
 using OnBlock = ::cuda::atomic_ref<T, ::cuda::thread_scope_block>;
 
-/// Words between warps of a block that watch and those that they let go.
+/// The words between the polling warps of a block and the working ones.
 struct Watched {
-  unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
-  std::uint64_t go;            ///< one block: the trigger as it was seen
-  std::uint32_t taken;         ///< one block: `go` up to this ticket has been read by all
-  std::uint32_t end;           ///< one block: leave
-  std::uint32_t gone;          ///< several blocks, that which watches: let go up to this ticket
-  std::uint32_t period;        ///< clock cycles from one question of a watcher to its next; 0: not measured yet
-  long long epoch;             ///< clock64() when the first watcher asked
+  unsigned long long claimed;  ///< the last ticket, by the polling block; kClosed: there will be no other
+  std::uint64_t go;            ///< with one block: the trigger as it was read
+  std::uint32_t taken;         ///< with one block: all threads have read `go` up to this ticket
+  std::uint32_t end;           ///< with one block: 1 ends the kernel
+  std::uint32_t gone;          ///< with several blocks, in the polling one: released up to this ticket
+  std::uint32_t period;        ///< clock cycles between two reads of a polling thread; 0: not measured yet
+  long long epoch;             ///< clock64() when the first polling thread read
 };
 
-/// Describes where a warp puts the pixels of its run that are listed.
+/// The memory in which a warp puts the listed pixels of its run.
 struct RunRoom {
-  std::uint8_t offset[device::kWarpPixels];  ///< in the run
+  std::uint8_t offset[device::kWarpPixels];  ///< offset in the run
   std::int16_t value[device::kWarpPixels];
 };
 
-/// The shared state of a block, one of several, for the stack in hand.
+/// The shared state of a block, one of several, for the present stack.
 struct Shared : Watched {
-  std::uint64_t trigger;  ///< of that stack; another: leave
+  std::uint64_t trigger;  ///< trigger of the present stack; another value ends the block
   std::uint32_t accepted;
-  std::uint32_t reached;                   ///< images that peaks are looked for in
-  ResidentCounts counts[kResidentImages];  ///< of this block
-  ResidentStep steps[kResidentSteps];      ///< of the task: parameters of a kernel are slow to read
+  std::uint32_t reached;                   ///< mask of images in which peaks are searched
+  ResidentCounts counts[kResidentImages];  ///< counts of this block
+  ResidentStep steps[kResidentSteps];      ///< copy of the task's steps, since kernel parameters are slow to read
   DeviceFinding findings[kResidentImages];
   RunRoom runs[kWarps];
 };
@@ -55,7 +55,7 @@ constexpr unsigned long long kClosed = 1ULL << 32U;
 
 __device__ inline std::uint32_t work_of(std::uint64_t trigger) { return static_cast<std::uint32_t>(trigger >> 32U); }
 
-/// The stacks that the host triggers, one after the other.
+/// The stacks that the host triggers, one after another.
 struct Turn {
   std::uint32_t ticket = 1;
   std::uint32_t slot = 0;
@@ -65,7 +65,7 @@ struct Turn {
   }
 };
 
-/// No ticket is claimed from here on; the end is announced behind the last claimed one, so that all blocks agree on it.
+/// Ends the claiming of tickets. The end comes after the last claimed ticket, so that all blocks agree on it.
 template <bool kOneBlock>
 __device__ void close(const ResidentTask& task, Watched& shared) {
   const unsigned long long before = atomicOr(&shared.claimed, kClosed);
@@ -85,8 +85,8 @@ __device__ void close(const ResidentTask& task, Watched& shared) {
   }
 }
 
-/// Spreads the questions of a watcher evenly between those of the others. Without it they come at any moment, several
-/// at once and then none for half a microsecond. A question that comes back late is followed by the next one at once.
+/// Spreads a polling thread's reads evenly between those of the others. Otherwise several would come at once, and then
+/// none for half a microsecond. After a read that returns late, the next one follows at once.
 class Pace {
  public:
   __device__ Pace(const ResidentTask& task, Watched& watched, std::uint32_t watcher)
@@ -108,7 +108,7 @@ class Pace {
 
  private:
   static constexpr std::uint32_t kMeasured = 64;  // questions
-  /// The first watcher measures; false: it has not yet.
+  /// Measures the period in the first polling thread; returns false while it is unknown.
   __device__ bool begin() {
     OnBlock<std::uint32_t> period(watched_.period);  // release by watcher 0 with `epoch`, acquire by the others
     if (watcher_ == 0) {
@@ -132,9 +132,9 @@ class Pace {
   long long period_ = 0, next_ = 0;
 };
 
-/// One thread of some warps, each with its own copy of the trigger words, asks the host's memory for the next ticket. A
-/// question takes longer than a microsecond over the bus; several that are under way at different times see the trigger
-/// sooner than one would. The thread that sees it first claims the ticket and releases the working blocks.
+/// Polls host memory for the next ticket, by one thread of some warps, each with its own copy of the trigger words. A
+/// read over the bus takes longer than a microsecond; several in flight at different times detect the trigger sooner.
+/// The thread that sees it first claims the ticket and releases the working blocks.
 template <bool kOneBlock>
 __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t watcher) {
   if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
@@ -174,7 +174,7 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
   }
 }
 
-/// The blocks that work: all but the first.
+/// The working blocks: all except the first.
 struct Team {
   const ResidentTask& task;
   Shared& shared;
@@ -184,7 +184,7 @@ struct Team {
   __device__ static std::uint32_t block() { return blockIdx.x - 1; }
   __device__ static std::uint32_t blocks() { return gridDim.x - 1; }
 
-  /// The trigger of `turn` when it has come; another when the end has.
+  /// Returns the trigger of `turn` when it has come; another value when the kernel ends.
   __device__ std::uint64_t await(Turn turn) {
     if (threadIdx.x == 0) {  // acquire: stores that the watcher released with `go`, and all before `end`
       std::uint64_t seen = 0;
@@ -202,7 +202,7 @@ struct Team {
     return shared.trigger;
   }
 
-  /// All threads: stores of any of them are visible to all of them. Acquire and release by thread 0.
+  /// Makes all stores of any thread visible to all threads, by acquire and release of thread 0. All threads call it.
   __device__ void meet() {
     __syncthreads();
     arrivals += blocks();
@@ -215,7 +215,7 @@ struct Team {
     __syncthreads();
   }
 
-  /// All threads, behind everything that they have stored in host memory: signals the host, once all blocks are here.
+  /// Signals the host once all blocks are here. All threads call it after their stores to host memory.
   __device__ void finish(Turn turn) {
     __syncthreads();
     out += blocks();

@@ -6,7 +6,7 @@
 
 namespace rashpa::unit::cuda {
 
-/// The steps of every slot as a graph of their own, ready to be launched.
+/// The steps of each slot as a graph of its own, ready for launch.
 class SlotGraphs {
  public:
   SlotGraphs(const StackWork& work, const WorkStreams& streams, std::uint32_t stacks);

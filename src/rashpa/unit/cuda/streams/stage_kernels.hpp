@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Steps of a stack that belong to no kernel: turns of work that is done stack by stack, and results that leave the
+/// The work on a stack that belongs to no kernel: turns of work that runs stack by stack, and results that leave the
 /// device.
 #include <cuda_runtime_api.h>
 
@@ -15,12 +15,12 @@ namespace rashpa::unit::cuda {
 
 using kernel::cuda::DeviceFinding;
 
-/// Stores accepted images, all findings and all scalars in host memory, and the order's ticket behind them; clears
-/// findings and scalars on the device for the next stack. A last step that is nothing but a count is decided on the
-/// way: a kernel of its own would cost a small stack more than its work.
+/// Stores accepted images, all findings and all scalars in host memory, and then the order's ticket; clears findings
+/// and scalars on the device for the next stack. It also decides a last step that is only a count, since a separate
+/// kernel would cost a small stack more than that work.
 struct Deliver {
-  Order* order = nullptr;   ///< of the device, with its work as the steps have left it
-  std::uint32_t stack = 0;  ///< images
+  Order* order = nullptr;   ///< in device memory, with its work flags as the steps have left them
+  std::uint32_t stack = 0;  ///< images of a stack
   DeviceFinding* findings = nullptr;
   Scalar* scalars = nullptr;  ///< [stack][columns]
   std::uint32_t columns = 0;
@@ -28,24 +28,26 @@ struct Deliver {
   std::size_t image_stride = 0;       ///< bytes
   std::byte* host_images = nullptr;
   std::size_t host_stride = 0;  ///< bytes, a multiple of 16
-  std::size_t host_bytes = 0;   ///< bytes of each image that are copied, a multiple of 16
+  std::size_t host_bytes = 0;   ///< copied bytes of each image, a multiple of 16
   DeviceFinding* host_findings = nullptr;
   Scalar* host_scalars = nullptr;
   std::uint32_t* host_done = nullptr;
-  const kernel::CountTap* tap = nullptr;  ///< of the device: the last step, of DeviceFinding::counted; null: it is none
-  std::uint32_t tap_column = 0;           ///< of `columns`
-  std::uint8_t tap_step = 0;              ///< its number
-  std::uint32_t* blocks_done = nullptr;   ///< one word of device memory, 0 between launches
+  /// in device memory: the last step, on DeviceFinding::counted; null: it is no count
+  const kernel::CountTap* tap = nullptr;
+  std::uint32_t tap_column = 0;          ///< column of the count
+  std::uint8_t tap_step = 0;             ///< number of that step
+  std::uint32_t* blocks_done = nullptr;  ///< one word of device memory, 0 between launches
 };
 cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept;
 
-/// Work between the two in a stream is done for one stack at a time, in the order of their tickets, whichever streams
-/// they are in. Stacks are enqueued in that order. `turn`: the ticket of the last one that is through, 0 at first; in
-/// device memory. Orders of earlier tickets wait for nothing.
+/// Enqueues a wait for the stack's turn. Work between this and the end of the turn runs for one stack at a time, in the
+/// order of tickets, in any streams; stacks are enqueued in that order. `turn` in device memory is the ticket of the
+/// last finished stack, 0 at first. Orders of earlier tickets do not wait.
 cudaError_t take_turn(const Order* order, const std::uint32_t* turn, cudaStream_t stream) noexcept;
 cudaError_t give_turn(const Order* order, std::uint32_t* turn, cudaStream_t stream) noexcept;
 
-/// Images that are only learned from go on, or not, whatever the steps before have said of them. `stack`: images.
+/// Lets images that are only learned from continue, or not, whatever earlier steps decided. `stack` is the number of
+/// images.
 cudaError_t let_darks_on(Order* order, std::uint32_t stack, DeviceFinding* findings, bool on,
                          cudaStream_t stream) noexcept;
 

@@ -6,13 +6,13 @@
 
 namespace rashpa::unit::cuda {
 
-/// One stream for each bench: a stack's steps follow one another there, and the benches' steps overlap.
+/// One stream for each bench: the steps of a stack follow one another, and those of different benches overlap.
 class WorkStreams {
  public:
   explicit WorkStreams(const StackWork& work) : work_(&work), streams_(work.benches()) {}
   [[nodiscard]] cudaStream_t of(std::uint32_t slot) const noexcept { return streams_[work_->bench_of(slot)].get(); }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept { return cudaStreamQuery(of(slot)); }
-  /// Waits until all are idle or broken, `limit_ns` at most.
+  /// Waits until all streams are idle or failed, for at most `limit_ns`.
   void wait_idle(std::int64_t limit_ns) const noexcept;
 
  private:
