@@ -44,8 +44,7 @@ class RingWriter {
   [[nodiscard]] std::uint64_t published() const noexcept { return load(words_[head::kPublished]); }
   /// Returns true when another process has truncated the file; readers then reject it. Any thread.
   [[nodiscard]] bool cut() const noexcept { return mapping_.cut(); }
-  /// Returns the bytes of the file; the two functions below return the bytes of the largest record and of the
-  /// description.
+  /// Returns the bytes of the file. most_record_bytes() returns those of the largest record with its description.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return words_[head::kFileBytes]; }
   [[nodiscard]] std::uint64_t most_record_bytes() const noexcept;
   /// Returns the path by which another process opens the ring: its file, or this process's descriptor of a file without

@@ -37,7 +37,7 @@ struct Orders {
 /// The descriptor by which a child talks to its parent. It is a socket; when the parent's end closes, the child ends.
 inline constexpr int kControl = 3;
 inline constexpr int kFirstFile = 4;
-/// The message of a child that is ready for clients; below it, the prefix of its last message.
+/// The message of a child that is ready for clients. kFailed is the prefix of its last message.
 inline constexpr std::string_view kReady = "ready";
 inline constexpr std::string_view kFailed = "failed ";
 

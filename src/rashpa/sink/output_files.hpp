@@ -34,7 +34,7 @@ class OutputFiles {
   [[nodiscard]] int journal() const noexcept { return journal_; }
   [[nodiscard]] std::string sink() const { return sink_of(form_); }  ///< prefix of messages
   [[nodiscard]] const std::filesystem::path& prefix() const noexcept { return prefix_; }
-  /// Returns the present path of the master; the functions below return those of other files.
+  /// Returns the present path of the master; data(), tables() and accumulated() return those of other files.
   [[nodiscard]] std::filesystem::path master() const { return now(master_path(prefix_)); }
   [[nodiscard]] std::filesystem::path data(std::uint64_t number) const {
     return now(data_path(prefix_, number, form_));

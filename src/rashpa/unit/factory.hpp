@@ -18,8 +18,8 @@ enum class Kind : std::uint8_t { cpu, cuda, opencl, fpga };
 /// Returns the kind with that name. Throws ConfigError with a list of all kinds when there is none.
 Kind kind_of(std::string_view name);
 std::string_view name_of(Kind kind) noexcept;
-/// Returns the names of kinds, in the order of the enumeration's values; so do the functions below. Units of all kinds
-/// are Adjusting, as the contract's tests verify (contract/limits.cpp).
+/// Returns the names of kinds, in the order of the enumeration's values, like the other lists of names below. Units of
+/// all kinds are Adjusting, as the contract's tests verify (contract/limits.cpp).
 std::vector<std::string> kind_names();
 
 /// The way in which work on an accelerator is started (docs/explanations/gpu.md).

@@ -21,8 +21,9 @@ class StackSums {
   /// Returns true for images that this class supports: integers with few bins, without Errors::azimuthal.
   static bool takes(const Prepared& prepared, PixelFormat format) noexcept;
 
-  /// Adds pixels [first, last) of `count` images, each beginning at its pixel 0. Large counts, masked pixels, and the
-  /// last images of a stack if they are too few go into `sums`, one for each image, by `scratch`.
+  /// Adds pixels [first, last) of `count` images, each beginning at its pixel 0. Counts without room in the 32-bit
+  /// sums, masked pixels, and the last images of a stack if they are too few go into `sums`, one for each image, by
+  /// `scratch`.
   void add(const std::byte* const* images, std::size_t count, std::size_t first, std::size_t last, Scratch& scratch,
            Sums* sums) noexcept;
   /// Moves all sums into `sums`.

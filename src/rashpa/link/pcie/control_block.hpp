@@ -52,7 +52,7 @@ struct SharedDtp {
   alignas(64) std::atomic<std::uint64_t> granted{0};
   SleepWord source;  ///< sleep of the source's thread, which waits for credits
   /// The number of images that the source has begun to write, set before the first line of each. seq_cst by the source
-  /// and the receiver, against `closed`.
+  /// against the receiver's `closed`; acquire by the receiver.
   alignas(64) std::atomic<std::uint64_t> begun{0};
   /// The number of images that are no longer awaited: index k is written while k >= closed. Rarely written.
   alignas(64) std::atomic<std::uint64_t> closed{0};  // seq_cst by the receiver, against `begun` of the source

@@ -55,8 +55,8 @@ std::string failure(std::string_view what, std::string_view name = {});
 template <typename T>
 hid_t native();
 
-/// Opens a group; the functions below open a dataset, or either. A file is untrusted and will be written: links into
-/// other files are refused, and so are datasets with values there. Throws FileError as Handle does.
+/// Opens a group; open_dataset() opens a dataset, open_object() either. A file is untrusted and will be written: links
+/// into other files are refused, and so are datasets with values there. Throws FileError as Handle does.
 Handle open_group(hid_t parent, const std::string& path);
 Handle open_dataset(hid_t parent, const std::string& path);
 Handle open_object(hid_t parent, const std::string& path);

@@ -46,8 +46,8 @@ class BlockWriter {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 };
 
-/// Makes a writer with io_uring. Throws ResourceError when the kernel does not allow it; the function below does so
-/// when it gets no threads.
+/// Makes a writer with io_uring. Throws ResourceError when the kernel does not allow it. make_thread_writer() throws it
+/// when the system has no threads left.
 std::unique_ptr<BlockWriter> make_uring_writer(unsigned in_flight);
 std::unique_ptr<BlockWriter> make_thread_writer(unsigned in_flight);
 /// Makes the requested writer. `why` gets the reason when automatic has not chosen io_uring.

@@ -72,7 +72,7 @@ class RowsOfImages {
   TableRows end_{};
 };
 
-/// Returns the path of a table's column in the file; the function below that of a profile's array.
+/// Returns the path in the file of a table's column, or of a profile's array or axis.
 [[nodiscard]] std::string path_of(const Table& table, const Column& column);
 [[nodiscard]] std::string path_of(const Profile& profile, const std::string& what);
 

@@ -34,8 +34,8 @@ class BenchMemory {
 
   /// Enqueues copies of the images to be processed to the device.
   cl_int bring_in(std::uint32_t bench, std::span<const StackImage> images, cl_command_queue queue) noexcept;
-  /// Enqueues the copy of the books to the device; the function below that back. `done` is set when that copy is
-  /// complete.
+  /// Enqueues the copy of the books to the device; fetch_books() enqueues the copy back. `done` is the event that
+  /// completes with the copy.
   cl_int send_books(std::uint32_t bench, cl_command_queue queue, cl_event* done) noexcept;
   cl_int fetch_books(std::uint32_t bench, cl_command_queue queue, cl_event* done) noexcept;
 

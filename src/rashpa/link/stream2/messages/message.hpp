@@ -14,7 +14,7 @@
 namespace rashpa::link::stream2 {
 
 inline constexpr std::size_t kMostChannels = 16;
-/// The CBOR tag of a multi-dimensional array; the one below is that of DECTRIS's packed bytes.
+/// The CBOR tag of a multi-dimensional array; kCompressedTag is that of DECTRIS's packed bytes.
 inline constexpr std::uint64_t kArrayTag = 40;
 inline constexpr std::uint64_t kCompressedTag = 56500;
 
