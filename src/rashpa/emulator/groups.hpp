@@ -16,7 +16,8 @@
 
 namespace rashpa::emulator {
 
-/// The groups of an emulator. One thread at a time may set up, join and end; any thread may call the rest.
+/// The groups of receivers among which an emulator deals images, with their dealers. One thread at a time may set up,
+/// join and end; any thread may call the rest.
 class Groups {
  public:
   /// Makes a dealer for each group. Throws ConfigError for a group that cannot be dealt to: its DTPs differ, or its

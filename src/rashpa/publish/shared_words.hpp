@@ -27,7 +27,7 @@ class SharedMemory {
   memory::FileMapping mapping_;
 };
 
-/// Words of type T at the begin of such memory: atomics that start as zeros.
+/// Words of type T at the begin of a SharedMemory: atomics that start as zeros.
 template <typename Words>
 class SharedWords {
  public:

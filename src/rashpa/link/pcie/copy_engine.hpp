@@ -63,8 +63,9 @@ class CopyDevice {
   virtual bool sound() noexcept = 0;
 };
 
-/// An engine with a CopyDevice. Copies begin when a rectangle is full, its image ends, or a waiting thread asks. Copies
-/// in flight are bounded. When the device fails, copies in flight and all later ones are lost.
+/// An engine that copies by a CopyDevice, such as a GPU. Copies begin when a rectangle is full, its image ends, or a
+/// waiting thread asks. Copies in flight are bounded. When the device fails, copies in flight and all later ones are
+/// lost.
 class CopyEngine final : public Engine {
  public:
   static constexpr std::uint64_t kLargestCopy = 4U << 20;  ///< most bytes that one copy gathers

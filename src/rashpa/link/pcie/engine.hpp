@@ -20,8 +20,8 @@ struct Progress {
   std::size_t lost = 0;       ///< writes and events that will never be done
 };
 
-/// Writes the images of one DTP. The DTP's thread makes all calls; none waits or allocates. Posted memory must stay
-/// unchanged until it is reported done. The destination memory outlives the engine.
+/// Writes the images of one DTP into the receiver's memory. The DTP's thread makes all calls; none waits or allocates.
+/// Posted memory must stay unchanged until it is reported done. The destination memory outlives the engine.
 class Engine {
  public:
   virtual ~Engine() = default;

@@ -24,7 +24,7 @@ struct SenderConfig {
   std::uint64_t slots = 0;  ///< slots of the receiver; 0: credits are not bounded
 };
 
-/// Returns the same config. Throws ConfigError when the destination does not belong to its memory.
+/// Returns a sender's config after checks. Throws ConfigError when the destination does not belong to its memory.
 const SenderConfig& checked(const SenderConfig& config);
 /// Returns the region into which the processor writes. Throws ConfigError as checked(), and where lines lie in an
 /// accelerator's memory.
