@@ -13,7 +13,6 @@ from pathlib import Path
 import h5py
 import hdf5plugin  # noqa: F401  for the pixels
 import numpy as np
-import nxmx
 import pytest
 from PIL import Image
 
@@ -127,6 +126,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_one_file_leads_to_the_images_of_all_receivers(site: Path) -> None:
+    import nxmx  # it takes half a second: for the worker that needs it
+
     out = site / "out"
     with h5py.File(out / "shown_master.h5", "r") as file:
         frames = file["farm/data/frame_number"][()]
