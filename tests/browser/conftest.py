@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's Chromium, driven by Playwright: one for all tests of a module. Screenshots go to out/browser."""
+"""Debian's Chromium, driven by Playwright: one for all tests of a module. Screenshots go to out/browser.
+
+Its headless shell draws the same pages without the parts of a window, for a sixth less of a processor: it is taken where it is there."""
 
 import os
 import shutil
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 # nobody is shut out of a sandbox whose pages are all ours; root has none, and containers have little shared memory
 OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 PICTURES = Path("out/browser")
