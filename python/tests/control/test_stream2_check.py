@@ -10,6 +10,7 @@ from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file import Link
 from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.node.doctor.needs import needs_of
 
 RUN = """
 [run]
@@ -69,6 +70,20 @@ def test_addresses_of_detectors_are_taken(tmp_path: Path, address: str) -> None:
     assert plan_of(tmp_path, keys=f'address = "{address}"').file.link.of("stream2").address == address
 
 
+ADDRESS = 'address = "tcp://10.0.0.1:31001"'
+
+
+def test_ports_of_sls_receivers_may_be_more_than_channels(tmp_path: Path) -> None:
+    modules = "\n".join(f"[[detector.module]]\nx = 0\ny = {512 * n}" for n in range(40))
+    keys = f'{ADDRESS}\ndialect = "sls"\nconnections = 40\nfirst_frame = 7'
+    assert len(plan_of(tmp_path, modules=modules, keys=keys).dtps) == 40
+
+
+def test_a_machine_is_checked_for_a_run_of_a_detector_that_is_no_node(tmp_path: Path) -> None:
+    (end,) = needs_of(plan_of(tmp_path), ()).ends
+    assert (end.role, end.kind, end.peers) == ("receiver", "stream2", ())
+
+
 EMULATED = {"control": "", "dataset": '[dataset]\nkind = "pattern"\nwidth = 512\nheight = 512', "keys": ""}
 
 
@@ -88,6 +103,12 @@ def test_an_emulated_one_has_a_dataset(tmp_path: Path) -> None:
         ({"flow": 'flow = "credits"'}, "nothing goes back to a detector that sends a stream"),
         ({"flow": 'destination = "roce"'}, "stream2 is a format of its own"),
         ({"buffer": "bands = 2"}, "takes parts of images"),
+        ({"keys": f"{ADDRESS}\nfirst_frame = 5"}, "images of DECTRIS detectors count from 0"),
+        ({**EMULATED, "keys": 'dialect = "sls"'}, "an emulator sends Stream V2"),
+        (
+            {"keys": 'dialect = "sls"\naddress = "tcp://10.0.0.1:65534"\nconnections = 3'},
+            "3 connections from port 65534 on end beyond port 65535",
+        ),
         ({"kind": "pcie"}, 'sends as "sls", "stream2" or "roce" does'),
         ({"kind": "roce"}, "detector.control.address: it is missing"),
         (

@@ -64,7 +64,7 @@ def needs_of(plan: Plan, own: Collection[str]) -> Needs:
     for node in here:
         mine = [load for load in loads if node.name in (load.emulator, load.receiver)]
         others = {load.receiver if load.emulator == node.name else load.emulator for load in mine}
-        peers = tuple(sorted({addresses[name] for name in others}))
+        peers = tuple(sorted({addresses[name] for name in others if name in addresses}))  # a detector is no node
         kinds = {load.destination_link if load.receiver == node.name else load.source_link for load in mine}
         ends.extend(_end(plan, node, kind, peers, mine) for kind in sorted(kinds))
     memory = _memory(plan, names)

@@ -39,13 +39,21 @@ StreamDtp::StreamDtp(const ReceiverDtp& one, std::uint32_t list_index, std::uint
       assembly(one, list_index, one.placement.line_bytes, region, NotFree::late, counters, Sight::images),
       taken(one.placement.slots, 0) {}
 
-Intake::Intake(std::vector<StreamDtp*> dtps, bool alone, StreamCounters& counters)
-    : dtps_(std::move(dtps)), alone_(alone), counters_(&counters) {
-  if (dtps_.size() > Parts::kMost) {
-    throw ConfigError(fmt::format("stream2: {} DTPs of one stream; {} at most", dtps_.size(), Parts::kMost));
+Intake::Intake(std::vector<StreamDtp*> dtps, bool alone, StreamCounters& counters, std::unique_ptr<PortCounts> ports)
+    : dtps_(std::move(dtps)), alone_(alone), counters_(&counters), ports_(std::move(ports)) {
+  std::size_t most = dtps_.size();  // that one message feeds
+  if (ports_ != nullptr) {
+    most = 0;
+    for (const StreamDtp* one : dtps_) {
+      const auto same = [&](const StreamDtp* other) { return other->dtp.module == one->dtp.module; };
+      most = std::max(most, static_cast<std::size_t>(std::count_if(dtps_.begin(), dtps_.end(), same)));
+    }
+  }
+  if (most > Parts::kMost) {
+    throw ConfigError(fmt::format("stream2: {} DTPs of one stream; use {} at most", most, Parts::kMost));
   }
   for (const StreamDtp* dtp : dtps_) {
-    if (alone_ || dtp->dtp.module < kMostChannels) continue;
+    if (alone_ || ports_ != nullptr || dtp->dtp.module < kMostChannels) continue;
     throw ConfigError(fmt::format("stream2: DTP {} is of module {}; a stream has {} channels at most, one a module",
                                   dtp->dtp.id, dtp->dtp.module, kMostChannels));
   }
@@ -76,7 +84,7 @@ void Intake::begin(const Message& message) noexcept {
   }
 }
 
-Intake::Verdict Intake::offer(const Message& message, std::int64_t now, Parts& parts) noexcept {
+Intake::Verdict Intake::offer(const Message& message, std::size_t connection, std::int64_t now, Parts& parts) noexcept {
   parts.count = 0;
   switch (message.type) {
     case Type::start:
@@ -87,16 +95,23 @@ Intake::Verdict Intake::offer(const Message& message, std::int64_t now, Parts& p
       }
       return Verdict::done;
     case Type::image:
-      return image(message, now, parts);
+      return image(message, connection, now, parts);
     case Type::end:
-      if (begun_ && ours(message)) {
-        ended_ = true;
-      } else {
-        counters_->other_series.add(1);
-      }
-      return Verdict::done;
+      return end(message, connection);
     case Type::other:
       break;
+  }
+  return Verdict::done;
+}
+
+// An end of a port names no series: before the run's first image it is that of an acquisition before.
+Intake::Verdict Intake::end(const Message& message, std::size_t connection) noexcept {
+  if (ports_ != nullptr) {
+    if (begun_) ended_ = ports_->end(connection) || ended_;
+  } else if (begun_ && ours(message)) {
+    ended_ = true;
+  } else {
+    counters_->other_series.add(1);
   }
   return Verdict::done;
 }
@@ -104,6 +119,7 @@ Intake::Verdict Intake::offer(const Message& message, std::int64_t now, Parts& p
 // The channel of a module: that of the same number, in the order of the start.
 const Packed* Intake::pixels_of(const Message& message, std::uint32_t module) const noexcept {
   const auto pixels = message.pixels();
+  if (message.module) return pixels.data();
   if (alone_ || channels_count_ <= 1) return pixels.size() == 1 && (alone_ || module == 0) ? pixels.data() : nullptr;
   if (module >= channels_count_) return nullptr;
   const std::string_view name(channels_[module].data(), channel_sizes_[module]);
@@ -129,8 +145,18 @@ bool Intake::fits(const StreamDtp& dtp, const Packed& packed) const noexcept {
          packed.columns * pixel_bytes(packed.pixel) == p.line_bytes;
 }
 
-Intake::Verdict Intake::image(const Message& message, std::int64_t now, Parts& parts) noexcept {
-  if (!begun_) {
+Intake::Verdict Intake::image(const Message& message, std::size_t connection, std::int64_t now, Parts& parts) noexcept {
+  std::uint64_t frame = message.image;
+  if (ports_ != nullptr) {
+    const auto found = ports_->frame(connection, message.image, now);
+    if (!found) return Verdict::held;
+    if (!begun_) begin(message);
+    if (*found < 0) {
+      counters_->no_frame.add(1);
+      return Verdict::done;
+    }
+    frame = static_cast<std::uint64_t>(*found);
+  } else if (!begun_) {
     if (waiting_since_ns_ == 0) waiting_since_ns_ = now;
     if (now - waiting_since_ns_ < kWithoutStartNs) return Verdict::held;
     begin(message);
@@ -139,45 +165,47 @@ Intake::Verdict Intake::image(const Message& message, std::int64_t now, Parts& p
     counters_->other_series.add(1);
     return Verdict::done;
   }
+  return take(message, frame, parts);
+}
+
+Intake::Verdict Intake::take(const Message& message, std::uint64_t frame, Parts& parts) noexcept {
+  const auto feeds = [&](const StreamDtp& dtp) { return !message.module || dtp.dtp.module == *message.module; };
+  bool any = false;
   // First whether all can be taken, so that a message that is held changes no count.
   for (StreamDtp* dtp : dtps_) {
-    const auto index = image_of(dtp->dtp.slice, message.image);
+    if (!feeds(*dtp)) continue;
+    any = true;
+    const auto index = image_of(dtp->dtp.slice, frame);
     if (!index || *index >= dtp->dtp.images || *index >= dtp->seen + kFar) continue;
     dtp->seen = std::max(dtp->seen, *index + 1);
     if (*index >= dtp->assembly.granted()) return Verdict::held;
   }
+  if (!any) counters_->no_channel.add(1);
   for (StreamDtp* dtp : dtps_) {
-    const auto index = image_of(dtp->dtp.slice, message.image);
-    if (!index) continue;
-    if (*index >= dtp->dtp.images || !plausible(*dtp, *index)) {
-      counters_->no_frame.add(1);
-      continue;
-    }
-    dtp->seen = std::max(dtp->seen, *index + 1);
-    if (message.partial) {
-      counters_->partial_before.add(1);
-      continue;
-    }
-    const Packed* const packed = pixels_of(message, dtp->dtp.module);
-    if (packed == nullptr) {
-      counters_->no_channel.add(1);
-    } else if (!fits(*dtp, *packed)) {
-      counters_->wrong_shape.add(1);
-    } else if (*index < dtp->assembly.undecided()) {
-      counters_->late_packets.add(1);
-    } else if (std::uint64_t& there = dtp->taken[*index % dtp->taken.size()]; there == *index + 1) {
-      counters_->duplicate_packets.add(1);
-    } else if (*index >= dtp->assembly.granted()) {
-      counters_->no_frame.add(1);  // far ahead, and proven: the next ones are taken
-    } else {
-      there = *index + 1;
-      parts.parts[parts.count++] = {.dtp = dtp, .index = *index, .packed = *packed};
-    }
+    const auto index = feeds(*dtp) ? image_of(dtp->dtp.slice, frame) : std::nullopt;
+    if (index) take_for(*dtp, *index, message, parts);
   }
   parts.timestamp_ns = message.timestamp_ns;
   if (message.since_ns && series_began_ns_ != 0) parts.timestamp_ns = series_began_ns_ + *message.since_ns;
   parts.flags = message.flags;
+  parts.words = message.words;
   return parts.count == 0 ? Verdict::done : Verdict::unpack;
+}
+
+void Intake::take_for(StreamDtp& dtp, std::uint64_t index, const Message& message, Parts& parts) noexcept {
+  if (index >= dtp.dtp.images || !plausible(dtp, index)) return counters_->no_frame.add(1);
+  dtp.seen = std::max(dtp.seen, index + 1);
+  if (message.partial) return counters_->partial_before.add(1);
+  const Packed* const packed = pixels_of(message, dtp.dtp.module);
+  if (packed == nullptr) return counters_->no_channel.add(1);
+  if (!fits(dtp, *packed)) return counters_->wrong_shape.add(1);
+  if (index < dtp.assembly.undecided()) return counters_->late_packets.add(1);
+  std::uint64_t& there = dtp.taken[index % dtp.taken.size()];
+  if (there == index + 1) return counters_->duplicate_packets.add(1);
+  if (index >= dtp.assembly.granted())
+    return counters_->no_frame.add(1);  // far ahead, and proven: later ones are taken
+  there = index + 1;
+  parts.parts[parts.count++] = {.dtp = &dtp, .index = index, .packed = *packed};
 }
 
 }  // namespace rashpa::link::stream2

@@ -13,6 +13,7 @@
 #include "rashpa/link/arrivals/assembly.hpp"
 #include "rashpa/link/arrivals/told.hpp"
 #include "rashpa/link/stream2/messages/message.hpp"
+#include "rashpa/link/stream2/port_counts.hpp"
 #include "rashpa/link/stream2/stream_counters.hpp"
 
 namespace rashpa::link::stream2 {
@@ -51,6 +52,7 @@ struct Parts {
   std::size_t count = 0;
   std::uint64_t timestamp_ns = 0;
   std::uint32_t flags = 0;
+  FrameRecord::Words words{};
   [[nodiscard]] std::span<Part> all() noexcept { return std::span(parts).first(count); }
 };
 
@@ -64,17 +66,23 @@ class Intake {
   };
 
   /// Creates the intake. `dtps` are those of this sender; `alone`: the sender has one DTP and one channel, as an
-  /// emulator's does. Throws ConfigError.
-  Intake(std::vector<StreamDtp*> dtps, bool alone, StreamCounters& counters);
+  /// emulator's does. `ports`: for a sender with one connection to each port, whose messages are of one module each.
+  /// Throws ConfigError.
+  Intake(std::vector<StreamDtp*> dtps, bool alone, StreamCounters& counters,
+         std::unique_ptr<PortCounts> ports = nullptr);
 
-  Verdict offer(const Message& message, std::int64_t now, Parts& parts) noexcept;
+  /// Takes a message of connection `connection`.
+  Verdict offer(const Message& message, std::size_t connection, std::int64_t now, Parts& parts) noexcept;
   /// Returns true when the end of the series has come.
   [[nodiscard]] bool ended() const noexcept { return ended_; }
 
  private:
   [[nodiscard]] bool ours(const Message& message) noexcept;
   void begin(const Message& message) noexcept;
-  Verdict image(const Message& message, std::int64_t now, Parts& parts) noexcept;
+  Verdict end(const Message& message, std::size_t connection) noexcept;
+  Verdict image(const Message& message, std::size_t connection, std::int64_t now, Parts& parts) noexcept;
+  [[nodiscard]] Verdict take(const Message& message, std::uint64_t frame, Parts& parts) noexcept;
+  void take_for(StreamDtp& dtp, std::uint64_t index, const Message& message, Parts& parts) noexcept;
   [[nodiscard]] const Packed* pixels_of(const Message& message, std::uint32_t module) const noexcept;
   [[nodiscard]] bool plausible(StreamDtp& dtp, std::uint64_t index) const noexcept;
   [[nodiscard]] bool fits(const StreamDtp& dtp, const Packed& packed) const noexcept;
@@ -82,6 +90,7 @@ class Intake {
   std::vector<StreamDtp*> dtps_;
   bool alone_;
   StreamCounters* counters_;
+  std::unique_ptr<PortCounts> ports_;
   bool begun_ = false, ended_ = false;
   std::int64_t waiting_since_ns_ = 0;  // for a start, since the first image
   std::uint64_t series_ = 0;

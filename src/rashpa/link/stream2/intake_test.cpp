@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rashpa/core/error.hpp"
 #include "rashpa/link/stream2/testing/testing.hpp"
 #include "rashpa/link/testing/testing.hpp"
 
@@ -30,7 +31,7 @@ class Stream2Intake : public ::testing::Test {
   Intake::Verdict offer(const Bytes& bytes, std::int64_t now = 1) {
     bytes_ = bytes;
     EXPECT_TRUE(read_message(bytes_, message_));
-    return intake_->offer(message_, now, parts_);
+    return intake_->offer(message_, 0, now, parts_);
   }
   Intake::Verdict image(std::uint64_t number, std::vector<std::string> channels = {"low", "high"}) {
     return offer(testing::image_message({.image = number, .channels = std::move(channels)}));
@@ -88,14 +89,14 @@ TEST_F(Stream2Intake, an_image_without_a_time_of_its_own_counts_from_the_begin_o
   start.type = Type::start;
   start.series = 1;
   start.timestamp_ns = 5'000;
-  EXPECT_EQ(intake_->offer(start, 1, parts_), Intake::Verdict::done);
+  EXPECT_EQ(intake_->offer(start, 0, 1, parts_), Intake::Verdict::done);
   Message image;
   image.type = Type::image;
   image.series = 1;
   image.since_ns = 70;
   image.data[0] = {.channel = "", .rows = 2, .columns = 4, .pixel = PixelType::u16};
   image.channels_of_data = 1;
-  ASSERT_EQ(intake_->offer(image, 1, parts_), Intake::Verdict::unpack);
+  ASSERT_EQ(intake_->offer(image, 0, 1, parts_), Intake::Verdict::unpack);
   EXPECT_EQ(parts_.timestamp_ns, 5'070U);
 }
 
@@ -144,6 +145,87 @@ TEST_F(Stream2Intake, what_the_sender_has_lost_in_part_is_not_taken_for_whole) {
   const ImageSays says{.channels = {"low", "high"}, .completeness = "partial"};
   EXPECT_EQ(offer(testing::image_message(says)), Intake::Verdict::done);
   EXPECT_EQ(count("partial_before"), 2U);
+}
+
+/// A module of two, each of a port of its own.
+class PortIntake : public Stream2Intake {
+ protected:
+  PortIntake() { begin(10); }
+  void begin(std::uint64_t first) {
+    intake_.emplace(std::vector<StreamDtp*>{dtps_[0].get(), dtps_[1].get()}, false, counters_,
+                    std::make_unique<PortCounts>(first, 2));
+  }
+  Intake::Verdict image(std::uint64_t number, std::uint32_t module, std::uint64_t series = 1) {
+    message_ = {};
+    message_.type = Type::image;
+    message_.series = series;
+    message_.image = number;
+    message_.module = module;
+    message_.partial = partial_;
+    message_.words[0] = number;
+    message_.data[0] = {.channel = "", .rows = 2, .columns = 4, .pixel = PixelType::u16};
+    message_.channels_of_data = 1;
+    return intake_->offer(message_, module & 1U, 1, parts_);
+  }
+  Intake::Verdict end(std::size_t port) {
+    message_ = {};
+    message_.type = Type::end;
+    return intake_->offer(message_, port, 1, parts_);
+  }
+  bool partial_ = false;
+};
+
+TEST_F(PortIntake, each_message_feeds_the_module_at_its_place) {
+  for (std::uint32_t module = 0; module < 2; ++module) {
+    ASSERT_EQ(image(12, module), Intake::Verdict::unpack);
+    ASSERT_EQ(parts_.count, 1U);
+    EXPECT_EQ(parts_.parts[0].dtp, dtps_[module].get());
+    EXPECT_EQ(parts_.parts[0].index, 2U);
+    EXPECT_EQ(parts_.words[0], 12U);
+  }
+  EXPECT_EQ(image(12, 0), Intake::Verdict::done);
+  EXPECT_EQ(count("duplicate_packets"), 1U);
+  EXPECT_EQ(image(12, 2), Intake::Verdict::done);
+  EXPECT_EQ(count("no_channel"), 1U) << "the run file has two modules";
+  EXPECT_EQ(image(9, 0), Intake::Verdict::done);
+  EXPECT_EQ(count("no_frame"), 1U) << "from before the run";
+  partial_ = true;
+  EXPECT_EQ(image(13, 1), Intake::Verdict::done);
+  EXPECT_EQ(count("partial_before"), 1U);
+}
+
+TEST_F(PortIntake, images_wait_until_all_ports_have_said_where_they_begin) {
+  begin(0);
+  EXPECT_EQ(image(101, 0), Intake::Verdict::held);
+  EXPECT_EQ(image(100, 1), Intake::Verdict::unpack);
+  EXPECT_EQ(image(101, 0), Intake::Verdict::unpack);
+  EXPECT_EQ(parts_.parts[0].index, 1U);
+}
+
+TEST_F(PortIntake, a_series_is_a_file_index_and_ends_when_all_ports_have) {
+  EXPECT_EQ(end(0), Intake::Verdict::done);
+  EXPECT_EQ(end(1), Intake::Verdict::done);
+  EXPECT_FALSE(intake_->ended()) << "those of an acquisition before the first image";
+  EXPECT_EQ(image(10, 0), Intake::Verdict::unpack);
+  EXPECT_EQ(image(11, 1, 2), Intake::Verdict::done);
+  EXPECT_EQ(count("other_series"), 1U);
+  end(0);
+  EXPECT_FALSE(intake_->ended());
+  end(1);
+  EXPECT_TRUE(intake_->ended());
+}
+
+TEST_F(PortIntake, a_stream_of_ports_may_have_more_modules_than_one_has_channels) {
+  std::vector<std::unique_ptr<StreamDtp>> many;
+  std::vector<StreamDtp*> all;
+  for (std::uint32_t module = 0; module < 40; ++module) {
+    ReceiverDtp dtp = known_[0];
+    dtp.module = module;
+    many.push_back(std::make_unique<StreamDtp>(dtp, module, 16, memory_, counters_));
+    all.push_back(many.back().get());
+  }
+  EXPECT_NO_THROW(Intake(all, false, counters_, std::make_unique<PortCounts>(0, 40)));
+  EXPECT_THROW(Intake(all, false, counters_), ConfigError);
 }
 
 }  // namespace

@@ -14,18 +14,28 @@ namespace rashpa::link::stream2 {
 const Parameters<Options>& parameters() {
   static const auto declared =
       Parameters<Options>("link stream2")
+          .add({.name = "dialect",
+                .doc = "receiver: messages of DECTRIS detectors (Stream V2 and V1), or of slsReceivers (rx_zmqstream)",
+                .choices = {"dectris", "sls"}},
+               &Options::dialect)
           .add({.name = "address",
                 .doc = "receiver: tcp://ADDRESS:PORT of the detector's stream; needed with [detector.control]"},
                &Options::address)
           .add({.name = "pattern",
-                .doc = "how the detector sends: push to one of its clients, or pub to all",
+                .doc = "how the detector sends: push to one of its clients, or pub to all, as slsReceivers always do",
                 .choices = {"push", "pub"}},
                &Options::pattern)
           .add({.name = "connections",
-                .doc = "receiver: to a detector that pushes, which deals its messages among them",
+                .doc = "receiver: to a detector that pushes, which deals its messages among them; of dialect sls one "
+                       "to each port, from the address's port on",
                 .least = 1,
-                .most = 64},
+                .most = 128},
                &Options::connections)
+          .add({.name = "first_frame",
+                .doc = "dialect sls: the detector's number (nextframenumber) of frame 0; 0: the first one that comes",
+                .least = 0,
+                .most = 281474976710655},
+               &Options::first_frame)
           .add({.name = "late",
                 .doc = "receiver: images by which one may come behind a later one; a quarter of the slots at most",
                 .least = 0,
@@ -54,9 +64,23 @@ Place place_of(const std::string& address) {
   return {std::string(host), std::to_string(port)};
 }
 
+std::vector<Place> places_of(const Options& options) {
+  const Place first = place_of(options.address);
+  unsigned port = 0;
+  std::from_chars(first.port.data(), first.port.data() + first.port.size(), port);
+  const bool one_each = options.dialect == Dialect::sls;
+  if (one_each && port + options.connections - 1 > 65535) {
+    throw ConfigError(fmt::format("stream2: {} connections from port {} on, beyond port 65535; use fewer",
+                                  options.connections, port));
+  }
+  std::vector<Place> places(options.connections, first);
+  for (std::uint32_t c = 0; one_each && c < options.connections; ++c) places[c].port = std::to_string(port + c);
+  return places;
+}
+
 void check(const Options& options) {
-  if (!options.address.empty()) place_of(options.address);
-  if (options.pattern == Pattern::pub && options.connections != 1) {
+  if (!options.address.empty()) places_of(options);
+  if (options.dialect == Dialect::dectris && options.pattern == Pattern::pub && options.connections != 1) {
     throw ConfigError(fmt::format(
         "stream2: {} connections to a sender with pattern pub, which would each get all; use 1", options.connections));
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/sls/header.hpp"
 #include "rashpa/link/stream2/receiver_thread.hpp"
 
 namespace rashpa::link::stream2 {
@@ -60,13 +61,22 @@ void Stream2Receiver::connect(std::span<const Endpoint> senders) {
       detectors.push_back(impl_->dtps[d].get());
       continue;
     }
+    if (impl_->config.options.dialect != Dialect::dectris) {
+      throw ConfigError("link.stream2.dialect: emulators send Stream V2; use dectris, or a detector's address");
+    }
     const Place place{senders[d].address, std::to_string(senders[d].port)};
-    impl_->thread->add_sender(resolve(place), {impl_->dtps[d].get()}, true);
+    impl_->thread->add_sender({resolve(place)}, {impl_->dtps[d].get()}, true);
   }
   if (detectors.empty()) return;
   const std::string& address = impl_->config.options.address;
   if (address.empty()) throw ConfigError("link.stream2.address: it is empty; use tcp://ADDRESS:PORT of the detector");
-  impl_->thread->add_sender(resolve(place_of(address)), std::move(detectors), false);
+  std::vector<SenderAddress> addresses;
+  for (const Place& place : places_of(impl_->config.options)) addresses.push_back(resolve(place));
+  impl_->thread->add_sender(addresses, std::move(detectors), false);
+}
+
+std::vector<Column> Stream2Receiver::header_columns() const {
+  return impl_->config.options.dialect == Dialect::sls ? sls::header_columns() : std::vector<Column>();
 }
 
 std::vector<std::string> Stream2Receiver::descriptions() const { return impl_->thread->starts(); }

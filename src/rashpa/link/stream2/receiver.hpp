@@ -22,7 +22,7 @@ struct ReceiverConfig {
 
 /// The destination side of detectors that send a stream of messages: it connects to their sockets and unpacks images to
 /// their places. Unread messages wait at the sender, so that no image is lost for lack of a slot.
-class Stream2Receiver final : public ThreadedReceiver, public Describing {
+class Stream2Receiver final : public ThreadedReceiver, public Describing, public Heading {
  public:
   /// Makes the receiver. DTP d is the whole image of channel `module`. There is one queue for each DTP. The memory, the
   /// queues and the bell must outlive the link. Throws ConfigError or ResourceError.
@@ -37,6 +37,8 @@ class Stream2Receiver final : public ThreadedReceiver, public Describing {
   void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool sources_write() const noexcept override { return false; }
   [[nodiscard]] std::vector<std::string> descriptions() const override;
+  /// Returns no columns for detectors that send no headers.
+  [[nodiscard]] std::vector<Column> header_columns() const override;
 
  private:
   struct Impl;

@@ -17,6 +17,7 @@
 #include "rashpa/core/system/pause.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/stream2/messages/json_message.hpp"
+#include "rashpa/link/stream2/messages/sls_message.hpp"
 
 namespace rashpa::link::stream2 {
 
@@ -59,15 +60,19 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, const std::vector<s
 
 ReceiverThread::~ReceiverThread() { unpackers_.stop(); }
 
-void ReceiverThread::add_sender(const SenderAddress& address, std::vector<StreamDtp*> dtps, bool alone) {
+void ReceiverThread::add_sender(const std::vector<SenderAddress>& addresses, std::vector<StreamDtp*> dtps, bool alone) {
   const Options& options = config_.options;
-  Source source{.intake = Intake(dtps, alone, *counters_), .connections = {}, .dtps = std::move(dtps), .holding = {}};
-  const std::uint32_t connections = alone ? 1 : options.connections;
-  for (std::uint32_t c = 0; c < connections; ++c) {
-    source.connections.push_back(
-        std::make_unique<Connection>(files_.get(), address, alone ? Pattern::push : options.pattern, most_bytes_));
+  const bool ports = options.dialect == Dialect::sls;
+  auto counts = ports ? std::make_unique<PortCounts>(options.first_frame, addresses.size()) : nullptr;
+  Source source{.intake = Intake(dtps, alone, *counters_, std::move(counts)),
+                .connections = {},
+                .dtps = std::move(dtps),
+                .holding = {}};
+  const Pattern pattern = alone ? Pattern::push : ports ? Pattern::pub : options.pattern;
+  for (const SenderAddress& address : addresses) {
+    source.connections.push_back(std::make_unique<Connection>(files_.get(), address, pattern, most_bytes_));
   }
-  source.holding.assign(connections, false);
+  source.holding.assign(addresses.size(), false);
   sources_.push_back(std::move(source));
 }
 
@@ -147,6 +152,7 @@ bool ReceiverThread::pump(Source& source, std::size_t number, std::int64_t now) 
 }
 
 bool ReceiverThread::read(const Buffer& buffer, Message& message) noexcept {
+  if (config_.options.dialect == Dialect::sls) return read_sls_message(buffer, message);
   if (is_json(buffer)) return read_json_message(buffer, message);
   return buffer.frames() == 1 && read_message(buffer.frame(0), message);
 }
@@ -167,7 +173,7 @@ bool ReceiverThread::offer(Source& source, std::size_t number, std::int64_t now)
     return hold(false);
   }
   const bool had_ended = source.intake.ended();
-  switch (source.intake.offer(message_, now, work->parts)) {
+  switch (source.intake.offer(message_, number, now, work->parts)) {
     case Intake::Verdict::held:
       return hold(true);
     case Intake::Verdict::unpack:
@@ -186,27 +192,28 @@ bool ReceiverThread::offer(Source& source, std::size_t number, std::int64_t now)
 bool ReceiverThread::retire(std::int64_t now) noexcept {
   bool any = false;
   while (Unpackers::Work* const work = unpackers_.oldest()) {
-    for (Part& part : work->parts.all()) put(part, work->parts.timestamp_ns, work->parts.flags, now);
+    for (Part& part : work->parts.all()) put(part, work->parts, now);
     unpackers_.retire();
     any = true;
   }
   return any;
 }
 
-void ReceiverThread::put(Part& part, std::uint64_t timestamp_ns, std::uint32_t flags, std::int64_t now) noexcept {
+void ReceiverThread::put(const Part& part, const Parts& parts, std::int64_t now) noexcept {
   if (!part.good) return counters_->bad_chunks.add(1);
   const ReceiverDtp& dtp = part.dtp->dtp;
   const Placement& place = dtp.placement;
   FrameRecord record;
   record.dtp = dtp.id;
-  record.flags = flags & (FrameRecord::dark | FrameRecord::laser | kCellBits | kCellsDiffer);
+  record.flags = parts.flags & (FrameRecord::dark | FrameRecord::laser | kCellBits | kCellsDiffer);
   record.frame_number = dtp.slice.frame(part.index);
-  record.timestamp_ns = timestamp_ns;
+  record.timestamp_ns = parts.timestamp_ns;
   record.index = part.index;
   record.slot = static_cast<std::uint32_t>(part.index % place.slots);
   record.lines = place.lines;
   record.payload_bytes = place.payload_bytes();
   record.run = dtp.run;
+  record.user = parts.words;
   std::array<std::byte, FrameRecord::kBytes> bytes{};
   encode(record, bytes);
   part.dtp->assembly.put_event(place.record_offset(part.index), bytes, immediate_of(dtp.id, part.index), now);

@@ -27,8 +27,9 @@ class ReceiverThread final : public LinkThread {
   ReceiverThread& operator=(const ReceiverThread&) = delete;
   ~ReceiverThread() override;
 
-  /// Adds a sender for these DTPs, before the thread runs; `alone` as for Intake. Throws ConfigError.
-  void add_sender(const SenderAddress& address, std::vector<StreamDtp*> dtps, bool alone);
+  /// Adds a sender for these DTPs, before the thread runs. `addresses` are those of its connections; `alone` as for
+  /// Intake. Throws ConfigError.
+  void add_sender(const std::vector<SenderAddress>& addresses, std::vector<StreamDtp*> dtps, bool alone);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }
   /// Returns the start messages of the series so far. One of several frames is a CBOR array of them. Any thread.
@@ -48,7 +49,7 @@ class ReceiverThread final : public LinkThread {
   [[nodiscard]] bool read(const Buffer& buffer, Message& message) noexcept;
   void keep_start(const Buffer& message) noexcept;
   [[nodiscard]] bool retire(std::int64_t now) noexcept;
-  void put(Part& part, std::uint64_t timestamp_ns, std::uint32_t flags, std::int64_t now) noexcept;
+  void put(const Part& part, const Parts& parts, std::int64_t now) noexcept;
   void pass(std::int64_t now) noexcept;
   void decide(std::int64_t now) noexcept;
   [[nodiscard]] bool all_taken() noexcept;

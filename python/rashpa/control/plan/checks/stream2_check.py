@@ -32,7 +32,7 @@ def stream2_problems(
         for buffer in buffers[receiver.name]:
             yield from _buffer_problems(file, buffer, source)
         if file.detector.control is not None:
-            yield from _channel_problems(receiver, buffers[receiver.name], source)
+            yield from _channel_problems(file, receiver, buffers[receiver.name], source)
 
 
 def _key_problems(file: toml.RunFile, streams: Sequence["PlannedReceiver"], source: RunFileSource) -> Iterator[str]:
@@ -46,15 +46,23 @@ def _key_problems(file: toml.RunFile, streams: Sequence["PlannedReceiver"], sour
     found = _PORT.fullmatch(table.address)
     if table.address and (found is None or int(found.group(2)) > 65535):
         yield f"{address}: {table.address!r} is no address of a stream; tcp://ADDRESS:PORT of the detector"
+    if found is not None and table.dialect == "sls" and int(found.group(2)) + table.connections - 1 > 65535:
+        yield f"{address}: {table.connections} connections from port {found.group(2)} on end beyond port 65535; use fewer"
     foreign = file.detector.control is not None
+    if not foreign and table.dialect != "dectris":
+        where = source.where(("link", "stream2", "dialect"))
+        yield f'{where}: {table.dialect!r}, and an emulator sends Stream V2; "dectris", or add [detector.control]'
     if foreign and not table.address:
         yield f"{address}: it is empty, and the detector of [detector.control] is somewhere; tcp://ADDRESS:PORT of its stream"
     if not foreign and table.address:
         yield f"{address}: {table.address!r}, and an emulator sends; take it out, or add [detector.control]"
-    if table.pattern == "pub" and table.connections != 1:
+    if table.dialect == "dectris" and table.first_frame:
+        where = source.where(("link", "stream2", "first_frame"))
+        yield f"{where}: {table.first_frame}, and images of DECTRIS detectors count from 0; take it out"
+    if table.dialect == "dectris" and table.pattern == "pub" and table.connections != 1:
         where = source.where(("link", "stream2", "connections"))
         yield f"{where}: {table.connections}; each would get all images of a sender with pattern pub: 1"
-    if foreign and len(streams) > 1 and table.pattern == "push":
+    if foreign and len(streams) > 1 and table.pattern == "push" and table.dialect == "dectris":
         names = ", ".join(one.name for one in streams)
         yield f"{source.where(('receiver',))}: {names}; a detector that pushes deals its images among them: one receiver"
 
@@ -70,10 +78,15 @@ def _buffer_problems(file: toml.RunFile, buffer: "PlannedBuffer", source: RunFil
 
 
 def _channel_problems(
-    receiver: "PlannedReceiver", buffers: Sequence["PlannedBuffer"], source: RunFileSource
+    file: toml.RunFile, receiver: "PlannedReceiver", buffers: Sequence["PlannedBuffer"], source: RunFileSource
 ) -> Iterator[str]:
     dtps = [dtp for buffer in buffers for dtp in buffer.dtps]
     where = source.where(("detector", "module"))
+    if file.link.of("stream2").dialect == "sls":
+        for module in sorted({dtp.module for dtp in dtps}):
+            if (parts := sum(dtp.module == module for dtp in dtps)) > _MOST_PARTS:
+                yield f"{where}: {parts} DTPs at {receiver.label} are of module {module}; {_MOST_PARTS} at most: use fewer buffers"
+        return
     if any(dtp.module >= _MOST_CHANNELS for dtp in dtps):
         yield f"{where}: a module is a channel of the stream, which has {_MOST_CHANNELS} at most; list fewer"
     if len(dtps) > _MOST_PARTS:

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/image/pixel_type.hpp"
 
 namespace rashpa::link::stream2 {
@@ -28,6 +29,7 @@ struct Packed {
   PixelType pixel = PixelType::u16;
   Codec codec = Codec::none;
   std::uint32_t element = 0;  ///< for bslz4: bytes of an element
+  bool upside_down = false;   ///< the last line comes first
   std::span<const std::byte> bytes{};
   [[nodiscard]] std::uint64_t size() const noexcept { return rows * columns * pixel_bytes(pixel); }
 };
@@ -44,6 +46,8 @@ struct Message {
       0;  ///< begin of the image, or of the series for a start message, in ns TAI; 0: not given
   std::optional<std::uint64_t> since_ns;  ///< ns since the begin of the series, for an image without a time of its own
   std::uint32_t flags = 0;                ///< flags of the record, for our own sender
+  std::optional<std::uint32_t> module;    ///< the module of a message that has one module only, not all channels
+  FrameRecord::Words words{};             ///< words of the header of a module
   bool partial = false;                   ///< the sender has lost a part of the image
   std::array<Packed, kMostChannels> data{};
   std::size_t channels_of_data = 0;

@@ -51,12 +51,12 @@ bool unpack(const Packed& packed, const Placement& placement, std::byte* to, Scr
   const std::uint64_t size = placement.payload_bytes();
   if (packed.size() != size) return false;
   try {
-    if (placement.contiguous()) return unpack_all(packed, {to, size});
+    if (placement.contiguous() && !packed.upside_down) return unpack_all(packed, {to, size});
     scratch.lines.resize(size);
     if (!unpack_all(packed, scratch.lines)) return false;
     for (std::uint64_t line = 0; line < placement.lines; ++line) {
-      std::memcpy(to + line * placement.pitch, scratch.lines.data() + line * placement.line_bytes,
-                  placement.line_bytes);
+      const std::uint64_t at = packed.upside_down ? placement.lines - 1 - line : line;
+      std::memcpy(to + at * placement.pitch, scratch.lines.data() + line * placement.line_bytes, placement.line_bytes);
     }
     return true;
   } catch (const std::bad_alloc&) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer: any bytes as a message of Stream V2. A message that is read fits its own sizes, and unpacking writes
-/// nothing beside the image.
+/// libFuzzer: any bytes as a message of Stream V2, V1 and an slsReceiver. A message that is read fits its own sizes,
+/// and unpacking writes nothing beside the image.
 #include <algorithm>
 #include <cstdlib>
 
 #include "rashpa/link/stream2/messages/json_message.hpp"
 #include "rashpa/link/stream2/messages/message.hpp"
+#include "rashpa/link/stream2/messages/sls_message.hpp"
 #include "rashpa/link/stream2/messages/unpack.hpp"
 
 namespace rashpa::link::stream2 {
@@ -15,7 +16,7 @@ void require(bool ok) {
   if (!ok) std::abort();
 }
 
-// Frames of Stream V1 are cut where a line ends with two dollars.
+// Frames of one message are cut where a line ends with two dollars.
 void frames_of(std::span<const std::byte> bytes, Buffer& out) {
   constexpr std::byte kCut{'$'};
   std::size_t begin = 0;
@@ -37,6 +38,10 @@ void fuzz_message(std::span<const std::byte> bytes) {
   if (read_message(bytes, message)) check_message(bytes, message);
   Buffer frames;
   frames_of(bytes, frames);
+  if (read_sls_message(frames, message)) {
+    require(message.type == Type::end || (message.type == Type::image && message.module && *message.module < 1U << 20));
+    check_message({frames.frame(0).data(), frames.size()}, message);
+  }
   if (is_json(frames) && read_json_message(frames, message)) {
     check_message({frames.frame(0).data(), frames.size()}, message);
   }

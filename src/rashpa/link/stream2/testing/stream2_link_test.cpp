@@ -29,12 +29,12 @@ class Stream2Link : public ::testing::Test {
     one.slice = {1, 0};
     return one;
   }
-  void receive(const ReceiverDtp& one) {
+  void receive(const ReceiverDtp& one, const Options& options = {}) {
     dtp_ = one;
     region_.assign(end_of(one), std::byte{0});
     queues_ = ArrivalQueues(1, 2 * one.placement.slots);
-    receiver_ = std::make_unique<Stream2Receiver>(ReceiverConfig{.threads = 3}, std::span<std::byte>(region_),
-                                                  std::vector{one}, queues_, bell_);
+    receiver_ = std::make_unique<Stream2Receiver>(ReceiverConfig{.threads = 3, .options = options},
+                                                  std::span<std::byte>(region_), std::vector{one}, queues_, bell_);
   }
   std::unique_ptr<Stream2Sender> sender(std::optional<FaultConfig> faults = std::nullopt) {
     return std::make_unique<Stream2Sender>(SenderConfig{.destination = receiver_->endpoints()[0],
@@ -273,6 +273,65 @@ TEST_F(Stream2Link, a_sender_that_comes_again_is_found_again) {
   link.reset();
   ASSERT_EVENTUALLY(receiver_->stats()["reconnects"] > 0);
   receiver_->stop();
+}
+
+std::string sls_header(const std::string& words) {
+  return R"({"jsonversion":5,"bitmode":16,"fileIndex":6,"detshape":[1,1],"shape":[4,2],"size":16,"data":1,)"
+         R"("completeImage":1,"row":0,"column":0,"flipRows":1,)" +
+         words + "}\n";
+}
+
+TEST_F(Stream2Link, images_of_an_sls_receiver_have_pixels_and_words_and_hostile_headers_are_counted) {
+  Hostile sender;
+  ReceiverDtp one = dtp(4, 8);
+  one.placement.lines = 2;
+  one.placement.pitch = 8;
+  one.placement.line_bytes = 8;
+  receive(one, {.dialect = Dialect::sls,
+                .address = "tcp://127.0.0.1:" + std::to_string(sender.endpoint().port),
+                .first_frame = 100});
+  EXPECT_FALSE(receiver_->header_columns().empty());
+  receiver_->connect(std::vector{Endpoint{}});
+  receiver_->start();
+  const std::string pixels = "aaaaaaaabbbbbbbb";
+  sender.send_frames({R"({"jsonversion":5,"data":0})"});
+  sender.send_frames({sls_header(R"("frameNumber":100,"detSpec1":9)"), pixels});
+  sender.send_frames({sls_header(R"("frameNumber":101,"bitmode":1)").substr(0, 60), pixels});
+  sender.send_frames({sls_header(R"("frameNumber":-101)"), pixels});
+  sender.send_frames({sls_header(R"("frameNumber":103)"), pixels});
+  sender.send_frames({sls_header(R"("frameNumber":103)"), pixels});
+  sender.send_frames({sls_header(R"("frameNumber":102)"), pixels});
+  sender.send_frames({sls_header(R"("frameNumber":99)"), pixels});
+  sender.send_frames({R"({"jsonversion":5,"data":0})"});
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    const Arrival arrival = next();
+    EXPECT_EQ(arrival.index, k);
+    EXPECT_EQ(arrival.completeness, k == 1 ? Completeness::missing : Completeness::complete) << k;
+    EXPECT_EQ(arrival.record.user[0], k == 1 ? 0 : 100 + k);
+  }
+  receiver_->stop();
+  EXPECT_EQ(region_[one.placement.image_offset(0)], static_cast<std::byte>('b')) << "rows come last one first";
+  const Counts counts = receiver_->stats();
+  EXPECT_EQ(counts["malformed"], 2U);
+  EXPECT_EQ(counts["duplicate_packets"], 1U);
+  EXPECT_EQ(counts["no_frame"], 1U);
+}
+
+TEST_F(Stream2Link, no_emulator_speaks_as_an_sls_receiver) {
+  receive(dtp(1, 8), {.dialect = Dialect::sls, .address = "tcp://127.0.0.1:9"});
+  EXPECT_THROW(receiver_->connect(std::vector{Endpoint{.address = "127.0.0.1", .port = 9}}), ConfigError);
+}
+
+TEST(Stream2Options, ports_of_sls_receivers_count_on_from_that_of_the_address) {
+  Options options{.dialect = Dialect::sls, .address = "tcp://h:30001", .connections = 3};
+  const auto places = places_of(options);
+  ASSERT_EQ(places.size(), 3U);
+  EXPECT_EQ(places[0].port, "30001");
+  EXPECT_EQ(places[2].port, "30003");
+  options.address = "tcp://h:65534";
+  EXPECT_THROW(check(options), ConfigError);
+  options.dialect = Dialect::dectris;
+  EXPECT_EQ(places_of(options)[2].port, "65534");
 }
 
 TEST(Stream2Options, addresses_that_are_none_are_refused_with_the_right_form) {
