@@ -26,8 +26,8 @@ __all__ = ["Found", "Pipeline", "RashpaError", "feedback", "live", "open", "run"
 
 
 def open(file: Path | str) -> Any:  # noqa: A001 (rashpa.open, as with other formats)
-    """Open a stored run by its `_master.h5` file: a `Run`. A file that leads to several masters opens as one run of all members of a group (`JoinedRun`), or
-    as a mapping of buffer names to runs. Raise StoredRunError that names the fault."""
+    """Open a stored run by its `_master.h5` file and return a `Run`. A file that links to several masters gives one run for all members of a group
+    (`JoinedRun`), or a mapping of buffer names to runs. Raise StoredRunError that names the fault."""
     from rashpa.data.stored.opened import opened
 
     return opened(file)
@@ -45,11 +45,12 @@ def live(source: Path, timeout_s: float | None = None) -> Live: ...
 @overload
 def live(source: str, timeout_s: float | None = None, *, pattern: str = "push") -> Live | LiveStream: ...
 def live(source: Path | str, timeout_s: float | None = None, *, pattern: str = "push") -> Live | LiveStream:
-    """Yield accepted images of a run while they come, from the files of its receiver: `for image in rashpa.live("out/RUN_BUFFER_master.h5")`. Every image
-    comes, also to a slow reader, and nothing reaches the receiver. Raise TimeoutError when none comes in time, LiveError when the receiver has died.
+    """Yield the accepted images of a run while it goes on, from the files of its receiver: `for image in rashpa.live("out/RUN_BUFFER_master.h5")`.
+    Every image is yielded, also to a slow reader, and the receiver is not affected. Raise TimeoutError when none arrives in time, LiveError when the
+    receiver has died.
 
-    From "tcp://ADDRESS:PORT" yield images of a sender of DECTRIS Stream V2, such as the sink `stream2`: a slow reader misses images, and `missed` counts
-    them. `pattern` is the sender's, "push" or "pub".
+    With "tcp://ADDRESS:PORT", yield images of a sender of DECTRIS Stream V2, such as the sink `stream2`. A slow reader misses images, and `missed`
+    counts them. `pattern` is the sender's, "push" or "pub".
     """
     if isinstance(source, str) and source.startswith(("tcp://", "ipc://")):
         from rashpa.data.stream.live_stream import LiveStream
@@ -63,7 +64,7 @@ def live(source: Path | str, timeout_s: float | None = None, *, pattern: str = "
 def feedback(
     source: Path | str, timeout_s: float | None = None, *, spin: bool = False, begin: str = "oldest", buffer: str = ""
 ) -> Feedback:
-    """Yield images as a receiver decides them, until the run is over: from the ring of that name or file, or from tcp://ADDRESS:PORT."""
+    """Yield images as a receiver decides them, until the run is over. `source`: the name or file of a ring, or tcp://ADDRESS:PORT."""
     from rashpa.data.stream.feedback import open_feedback
 
     return open_feedback(source, timeout_s, spin=spin, begin=begin, buffer=buffer)

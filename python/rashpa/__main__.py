@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the command: `python -m rashpa`, for a Python whose scripts are not in the path."""
+"""Runs the command with `python -m rashpa`, for a Python installation whose scripts are not in the path."""
 
 from rashpa.cli.entry import main
 

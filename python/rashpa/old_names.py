@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that modules had before they lay in rooms (docs/decisions/0146) or had a plainer name: programs that import them go on, and a warning names the new one."""
+"""Keeps former module names (docs/decisions/0146): programs that import them still work, and a warning names the new module."""
 
 import importlib
 import sys
@@ -25,7 +25,7 @@ _RENAMED_FLAT = {f"{old.split('.')[0]}.{old.split('.')[-1]}": new for old, new i
 
 
 class _Alias(Loader):
-    """Loads a module by its new name."""
+    """Loads the module that has the new name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -42,7 +42,7 @@ class _Alias(Loader):
 
 
 class _OldNames(MetaPathFinder):
-    """Finds `rashpa.data.NAME` in the room that has it, and modules that were renamed. It is asked last, so that it costs nothing where a name is new."""
+    """Finds `rashpa.data.NAME` in its present folder, and renamed modules. Python asks it last, so that it costs nothing for present names."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
         root, _, below = fullname.partition(".")
@@ -61,6 +61,6 @@ def _in_a_room(below: str, folder: Path) -> str | None:
 
 
 def know() -> None:
-    """Let Python find modules by their old names, once."""
+    """Install the finder of former names, once."""
     if not any(isinstance(finder, _OldNames) for finder in sys.meta_path):
         sys.meta_path.append(_OldNames())

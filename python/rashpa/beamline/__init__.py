@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs for the control systems of beamlines: Bluesky, Tango, EPICS. Each needs packages of its own, and is not imported without them."""
+"""Connects runs to the control systems of beamlines: Bluesky, Tango, EPICS. Each needs extra packages, and is not imported without them."""

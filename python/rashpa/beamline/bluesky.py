@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A detector of rashpa for Bluesky: an ophyd-async `StandardDetector` whose frames are counted as they are decided, whether a kernel vetoes them or not."""
+"""Implements a detector for Bluesky: an ophyd-async `StandardDetector` that counts frames when they are decided, whether a kernel vetoes them or not."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ _LOOK_S = 0.05
 
 
 class DetectorStatus(StrictEnum):
-    """Names the detector's states, in the words of JUNGFRAU's driver."""
+    """Names the detector's states, as JUNGFRAU's driver does."""
 
     IDLE = "Idle"
     WAITING = "Waiting"
@@ -57,7 +57,7 @@ class TriggerMode(StrictEnum):
 
 
 class RashpaDriver(Device):
-    """Shows a run as the signals of a JUNGFRAU driver, as far as a run knows them. Writing them changes nothing in a run that goes on."""
+    """Shows a run as the signals of a JUNGFRAU driver, as far as a run has them. Writing to them does not change a run that goes on."""
 
     def __init__(self, start: Any, stop: Any) -> None:
         self.exposure_time = soft_signal_rw(float, 0.0, units="s")
@@ -71,7 +71,7 @@ class RashpaDriver(Device):
 
 
 class RashpaWriter(Device):
-    """Shows the progress of the files. `frames_written`: frames that are decided, of which the accepted ones are also stored."""
+    """Shows the progress of the files. `frames_written`: the number of decided frames, of which the accepted ones are stored."""
 
     def __init__(self) -> None:
         self.writing, self.set_writing = soft_signal_r_and_setter(bool, False)
@@ -105,7 +105,7 @@ class _Acquisition:
         self._timing = (0.0, 0.0)
 
     async def timing(self, livetime: float, deadtime: float) -> None:
-        """Set exposure and dead time, s; 0 means the value of the run file. Raise ValueError when a run goes on with other values."""
+        """Set exposure and dead time, in s; 0 means the value of the run file. Raise ValueError when a run goes on with other values."""
         detector = self.plan.file.detector
         exposure = livetime or detector.count_time_s
         period = exposure + deadtime if deadtime else max(exposure, 1.0 / detector.rate_hz if detector.rate_hz else 0.0)
@@ -118,7 +118,7 @@ class _Acquisition:
         await asyncio.gather(self.driver.exposure_time.set(exposure), self.driver.period_between_frames.set(period))
 
     async def open(self, folder: Path, name: str) -> Path:
-        """Begin a run whose frames wait for triggers, and return its master. Raise RunFileError, JournalError or SessionError."""
+        """Begin a run whose frames wait for triggers, and return the path of its master. Raise RunFileError, JournalError or SessionError."""
         await self.close()
         exposure, period = self._timing
         rate_hz = 1.0 / period if period else 0.0
@@ -149,7 +149,7 @@ class _Acquisition:
         self.driver.set_status(DetectorStatus.RUNNING)
 
     async def close(self) -> None:
-        """End the run in order, and complete its files. Raise SessionError when not all is stored or explained."""
+        """End the run in order, and complete its files. Raise SessionError unless every image is stored or explained."""
         session, self.session = self.session, None
         if session is None:
             return
@@ -170,7 +170,7 @@ class _Acquisition:
             raise SessionError("\n".join(problems))
 
     def failure(self) -> SessionError | None:
-        """Return the error of a run that ended by itself, None while it goes on or when a user ended it."""
+        """Return the error of a run that ended without a request, None while it goes on, or when a user ended it."""
         session = self.session
         if session is None or not session.ended.done():
             return None
@@ -185,7 +185,7 @@ class _Acquisition:
         return self.session
 
     def _count(self, session: RunSession) -> None:
-        """Count the frames of `session` from 0, before clients hear that frames are written."""
+        """Count the frames of `session` from 0, before clients learn that frames are written."""
         self.session = session
         self._tell(session)
 
@@ -221,7 +221,7 @@ class _TriggerLogic(DetectorTriggerLogic):
 
 
 class _AcquireLogic(DetectorAcquireLogic):
-    """Releases the frames of each `trigger` or `kickoff`; the run goes on after them."""
+    """Releases the frames of each `trigger` or `kickoff`; the run continues after them."""
 
     def __init__(self, acquisition: _Acquisition, detector: "RashpaDetector") -> None:
         self._acquisition, self._detector = acquisition, detector
@@ -233,7 +233,7 @@ class _AcquireLogic(DetectorAcquireLogic):
         self._acquisition.driver.set_status(DetectorStatus.WAITING)
 
     async def ensure_stopped(self) -> None:
-        """Do nothing: `_DataLogic.stop` ends the run with its files."""
+        """Do nothing: `_DataLogic.stop` ends the run and completes its files."""
 
 
 class _DataLogic(DetectorDataLogic):
@@ -283,11 +283,12 @@ class _DataLogic(DetectorDataLogic):
 class RashpaDetector(StandardDetector):
     """Takes frames of a buffer of a run file, by default of the first buffer.
 
-    A run goes on from `prepare`, or the first `trigger`, to `unstage`; its emulators take frames when they are triggered. The detector replaces these keys of
-    the run file: `run.name`, `run.output`, `run.frames`, `run.existing` and `detector.trigger`. A plan can also replace exposure and rate. Index i of every
-    data key is frame i of the run, whether the frame is stored or not.
-    Raise RunFileError when the run file is wrong, or when a run of that name exists and `replace` is not set. `token`: for nodes that are up already; the
-    default is RASHPA_TOKEN.
+    A run lasts from `prepare`, or the first `trigger`, to `unstage`; its emulators take frames when they are triggered. The detector replaces these
+    keys of the run file: `run.name`, `run.output`, `run.frames`, `run.existing` and `detector.trigger`. A plan of Bluesky can also replace exposure
+    and rate. Index i of every data key is frame i of the run, whether the frame is stored or not.
+
+    Raise RunFileError when the run file is wrong, or when a run of that name exists and `replace` is not set. `token`: for nodes that are already
+    running, by default RASHPA_TOKEN.
     """
 
     def __init__(
@@ -314,7 +315,7 @@ class RashpaDetector(StandardDetector):
 
     @property
     def plan(self) -> Plan:
-        """Return the plan of the run that goes on, or of the next one."""
+        """Return the plan of the present run, or of the next one."""
         return self._acquisition.plan
 
     async def frames_wanted(self) -> int:
@@ -324,7 +325,7 @@ class RashpaDetector(StandardDetector):
         return int(events * per_event)
 
     async def _wait_for_index(self, *args: Any, **kwargs: Any) -> AsyncIterator[WatcherUpdate[int]]:
-        """Yield the updates of the base class; raise the run's own error, where it failed, in place of a time-out."""
+        """Yield the updates of the base class. When the run has failed, raise its own error in place of a time-out."""
         try:
             async for update in super()._wait_for_index(*args, **kwargs):
                 yield update

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Process variables of EPICS (PVAccess) for runs of a run file, with the names of areaDetector: orders, counters, and previews as NTNDArray."""
+"""Serves runs of a run file as process variables of EPICS (PVAccess), with areaDetector's names: orders, counters, and previews as NTNDArray."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ class Previews:
 
 
 class _Viewers:
-    """Counts the clients that have the image's channel open. No node makes a preview while there are none."""
+    """Counts the clients that have the image's channel open. Without clients, nodes make no previews."""
 
     def __init__(self) -> None:
         self.some = asyncio.Event()
@@ -58,7 +58,7 @@ class _Viewers:
 
 
 class _Order:
-    """Handles writes to one variable: `obey` gets the value, and raises ValueError or SessionError to refuse it."""
+    """Handles writes to one variable. `obey` gets the value, and raises ValueError or SessionError to refuse it."""
 
     def __init__(self, obey: Callable[[Any], Awaitable[None]]) -> None:
         self._obey = obey
@@ -125,7 +125,7 @@ class Variables:
         return made
 
     async def follow(self) -> None:
-        """Keep the variables equal to the state of the runs, until it is cancelled; then end a run that goes on."""
+        """Keep the variables equal to the state of the runs until cancelled; then end the present run."""
         showing = asyncio.create_task(self._show_images())
         try:
             while True:
@@ -141,7 +141,7 @@ class Variables:
     # ---- orders -------------------------------------------------------------------------------------------------------------------
 
     async def _acquire(self, value: Any) -> None:
-        """Begin a run at 1, and answer when its emulators play; end it in order at 0."""
+        """Begin a run for 1, and answer when its emulators play; end it in order for 0."""
         wanted = int(value)
         session = self._session
         going = session is not None and session.going
@@ -219,7 +219,7 @@ class Variables:
         }
 
     def _tell(self) -> None:
-        """Post the values that have changed."""
+        """Post the values that have changed to clients."""
         self._look_at_state()
         values = self._readings()
         for name in _SETTINGS:
@@ -295,8 +295,8 @@ class Variables:
 
 @contextlib.asynccontextmanager
 async def served(variables: Variables, host: str, *, isolated: bool = False) -> Any:
-    """Serve the variables by PVAccess and yield the configuration for clients. EPICS_PVAS_… of the environment override `host`. `isolated`: use ports of its
-    own."""
+    """Serve the variables by PVAccess during the context, and yield the configuration for clients. Environment variables EPICS_PVAS_… override
+    `host`. `isolated`: use separate ports."""
     provider = variables.provider()
     conf = {} if "EPICS_PVAS_INTF_ADDR_LIST" in os.environ else {"EPICS_PVAS_INTF_ADDR_LIST": host}
     server = Server([provider], isolate=True) if isolated else Server([provider], conf=conf)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error for missing packages of a control system."""
+"""Defines the error for missing packages of a control system."""
 
 from rashpa.data.base.rashpa_error import RashpaError
 
 
 class MissingExtraError(RashpaError, ImportError):
-    """Names the command that installs a missing package."""
+    """Reports a missing package; the text has the command that installs it."""
 
 
 def missing(extra: str, error: ImportError) -> MissingExtraError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes the images of a buffer as far as the plan knows them, for control systems that announce them before the first one comes."""
+"""Describes the images of a buffer as far as the plan defines them, for control systems that announce images before the first one arrives."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,8 @@ class Images:
 
 
 def images_of(plan: Plan, buffer: str = "") -> Images:
-    """Describe the images of a buffer, by default of the first. Raise RunFileError when it does not exist, or when its images cannot be known before the run."""
+    """Return the description of a buffer's images, by default of the first buffer's. Raise RunFileError when the buffer does not exist, or when its
+    images cannot be known before the run."""
     if plan.file.run.series_frames is not None:
         raise RunFileError(
             f"{plan.source.where(('run', 'series_frames'))}: a series is a file of its own; leave the key away"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Tango device that carries out runs, with the names of LimaCCDs."""
+"""Implements a Tango device that carries out runs, with the names of LimaCCDs."""
 
 import asyncio
 import functools
@@ -42,12 +42,12 @@ _T = TypeVar("_T")
 
 
 def _plain(text: str) -> str:
-    """Return `text` in ASCII: Tango sends strings as Latin-1, and some clients decode them as something else."""
+    """Return `text` in ASCII, because Tango sends strings as Latin-1, and some clients decode them differently."""
     return text.translate(_ASCII).encode("ascii", "replace").decode()
 
 
 def _in_words(method: Callable[..., Awaitable[_T]]) -> Callable[..., Awaitable[_T]]:
-    """Wrap a command so that a client gets the text of a refusal and no traceback."""
+    """Wrap a command so that a client gets the text of a refusal without a traceback."""
 
     @functools.wraps(method)
     async def said(self: Any, *args: Any) -> _T:
@@ -65,7 +65,7 @@ def _absolute(path: str) -> Path:
 
 
 class Rashpa(Device):
-    """Carries out the runs of a run file, one after the other. Counters are of frames; vetoed frames count like the others."""
+    """Carries out the runs of a run file, one after the other. Counters count frames, including vetoed ones."""
 
     green_mode = GreenMode.Asyncio
     standalone_file: ClassVar[str] = ""
@@ -106,7 +106,7 @@ class Rashpa(Device):
         self._show()
 
     async def delete_device(self) -> None:
-        """End a run that goes on."""
+        """End the present run."""
         session, self._session = self._session, None
         if session is not None and session.going:
             await asyncio.wrap_future(session.abort())
@@ -116,7 +116,7 @@ class Rashpa(Device):
     @command
     @_in_words
     async def prepareAcq(self) -> None:  # noqa: N802  (LimaCCDs' name)
-        """Begin a run whose emulators wait: start nodes, make datasets and memory. It may take longer than Tango's usual 3 s."""
+        """Begin a run whose emulators wait: start nodes, make datasets and memory. This may take longer than Tango's usual time-out of 3 s."""
         self._refuse_while_running("prepareAcq")
         plan = await asyncio.to_thread(self._planned)
         self._check_whole_stacks(plan)
@@ -174,7 +174,7 @@ class Rashpa(Device):
     @command
     @_in_words
     async def resumeAcq(self) -> None:  # noqa: N802
-        """Let paused emulators go on."""
+        """Resume paused emulators."""
         await self._steer("resume")
 
     # ---- the acquisition ------------------------------------------------------------------------------------------------------------
@@ -376,7 +376,7 @@ class Rashpa(Device):
         return self._session.counts(self._images.buffer) if self._session is not None else Counts()
 
     def _planned(self) -> Plan:
-        """Return the plan of the next run. Raise RunFileError when it is wrong."""
+        """Return the plan of the next run. Raise RunFileError when its run file is wrong."""
         period = self._expo_time + self._latency_time
         run = {
             "name": f"{self._prefix}{self._number:04d}",
@@ -446,12 +446,12 @@ class Rashpa(Device):
 
 
 def serve_alone(file: Path, device: str, host: str, port: int, ready: Callable[[], None]) -> None:
-    """Serve a device of that name without a database, until a signal ends it. `ready`: called when clients can reach it."""
+    """Serve a device of that name without a database, until a signal ends it. `ready`: called when clients can reach the device."""
     Rashpa.standalone_file = str(file)
     words = ["Rashpa", "alone", "-nodb", "-dlist", device, "-ORBendPoint", f"giop:tcp:{host}:{port}"]
     run((Rashpa,), args=words, raises=True, post_init_callback=ready)
 
 
 def serve_instance(instance: str) -> None:
-    """Serve the devices that a Tango database has for the instance."""
+    """Serve the devices that the Tango database lists for the instance."""
     run((Rashpa,), args=["Rashpa", instance], raises=True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa dashboard`: one page on the manager's machine, which shows a run while it lasts."""
+"""Serves `rashpa dashboard`: one page on the manager's machine that shows a run while it goes on."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the word of an operator that an alarm is known."""
+"""Receives the acknowledgement of an alarm by an operator."""
 
 from tornado.web import HTTPError, RequestHandler
 
@@ -11,7 +11,7 @@ _DONE = 204
 
 
 class Acknowledging(RequestHandler):
-    """Serves one address, which has a part that only pages know, to browsers of operators."""
+    """Serves one address to browsers of operators; a part of the address is known to pages only."""
 
     def initialize(self, keys: Keys, board: AlarmBoard) -> None:
         self._keys, self._board = keys, board

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms: limits of the run file that are passed, until they are kept again and a person has acknowledged them."""
+"""Raises alarms when limits of the run file are exceeded. An alarm lasts until its limit is kept again and a person has acknowledged it."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ _LONGEST = 80  # characters of a name
 
 @dataclass(frozen=True)
 class Alarm:
-    """Holds one alarm. `over`: the limit is kept again; `by`: the person who has acknowledged it, empty until then."""
+    """Holds one alarm. `over`: True when the limit is kept again; `by`: the person who has acknowledged it, empty before."""
 
     key: str
     text: str
@@ -39,7 +39,7 @@ class Alarm:
 
 
 def passed(scene: Scene, course: Course, limits: Alarms, silent_s: dict[str, float]) -> Iterator[tuple[str, str]]:
-    """Yield key and text of each limit that is passed now. `silent_s`: by node, since its last answer."""
+    """Yield key and text of each limit that is exceeded now. `silent_s`: by node, the seconds since its last answer."""
     if limits.silent_s is not None and scene.going:
         for node, seconds in silent_s.items():
             if seconds > limits.silent_s:
@@ -81,7 +81,7 @@ def _of_buffers(scene: Scene, course: Course, limits: Alarms) -> Iterator[tuple[
 
 
 class AlarmBoard:
-    """Keeps the alarms of a page's server. Each change is a line of a file, and goes to the webhook of the run file."""
+    """Holds the alarms of a page's server. Each change is written as a line of a file, and sent to the webhook of the run file."""
 
     def __init__(self, folder: Path) -> None:
         self._record = Record(folder, NAME)
@@ -96,7 +96,7 @@ class AlarmBoard:
         return tuple(reversed(self._known.values()))
 
     def look(self, scene: Scene, course: Course) -> None:
-        """Compare the limits of the run's file with the scene."""
+        """Check the limits of the run's file against the scene."""
         if scene.plan is None:
             return
         limits = scene.plan.file.alarms
@@ -117,7 +117,7 @@ class AlarmBoard:
                 self._change("ends", replace(alarm, over=True))
 
     def acknowledge(self, key: str, by: str, address: str) -> bool:
-        """Take a person's word that the alarm is known; return False when there is no such alarm, or no name."""
+        """Acknowledge an alarm for a person. Return False when there is no such alarm, or when the name is empty."""
         name = " ".join(by.split())[:_LONGEST]
         alarm = self._known.get(key)
         if alarm is None or not name:
@@ -139,7 +139,7 @@ class AlarmBoard:
 
 
 async def _posted(webhook: str, said: dict[str, str]) -> None:
-    """Post an alarm. A webhook that fails stops nothing; the log says it."""
+    """Send an alarm to the webhook. When that fails, log it and continue."""
     try:
         async with httpx.AsyncClient(timeout=_WEBHOOK_S) as client:
             answer = await client.post(webhook, json=said)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of orders and alarms: one line of JSON each, in a file of the folder of reports."""
+"""Records orders and alarms as lines of JSON in a file of the folder of reports."""
 
 import contextlib
 import json
@@ -13,13 +13,13 @@ NAME = "dashboard_orders.jsonl"
 
 
 class Record:
-    """Writes one record. `folder`: of the reports; it may be absent until the first line."""
+    """Writes one audit file. `folder`: the folder of reports; it need not exist before the first line."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._path = folder / name
 
     def add(self, **said: str) -> None:
-        """Add one line, with the time. Nothing is refused because the disk is full: the log has the line, too."""
+        """Add one line, with the time. When the file cannot be written, for example on a full disk, only the log has the line."""
         when = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         line = json.dumps({"when": when, **said})
         _log.warning("page: %s", line)
@@ -31,7 +31,7 @@ class Record:
 
 
 class Audit:
-    """Records orders that were given on the page."""
+    """Records the orders that are given on the page."""
 
     def __init__(self, folder: Path) -> None:
         self._record = Record(folder, NAME)

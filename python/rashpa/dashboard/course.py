@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a run as curves of rates and hits, from the first open page on. Its size is bounded: old points are thinned out."""
+"""Records rates and hits of a run as curves, since the first page was opened. Their size is bounded: older points are thinned out."""
 
 from dataclasses import dataclass, field
 
@@ -13,8 +13,8 @@ _LEAST_S = 0.2  # between two points, by the node's clock: images come by stacks
 
 @dataclass
 class Curve:
-    """Holds the points of one buffer. `time_s`: by the clock of its node since the run began there; `image`: images that have arrived; `rate`: images a second
-    since the point before; `pace`: of decisions, over the last seconds."""
+    """Holds the curve of one buffer. `time_s`: seconds of its node's clock since the run began there; `image`: images that have arrived. `rate`:
+    images/s since the previous point; `pace`: decisions/s over the last seconds."""
 
     time_s: list[float] = field(default_factory=list)
     rate: list[float] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Curve:
     pace: Pace = field(default_factory=Pace)
 
     def hits(self) -> tuple[list[float], list[float]]:
-        """Return image numbers, and the percentage of accepted images since the point before."""
+        """Return image numbers, and for each point the percentage of accepted images since the previous one."""
         images, shares = [], []
         for n in range(1, len(self.image)):
             arrived = self.image[n] - self.image[n - 1]
@@ -33,7 +33,7 @@ class Curve:
         return images, shares
 
     def thin(self) -> None:
-        """Drop every second point when there are too many; the last point stays."""
+        """Remove every second point when there are too many; the last point stays."""
         for values in (self.time_s, self.rate, self.image, self.accepted):
             del values[-3:0:-2]
 
@@ -48,7 +48,7 @@ class Course:
         self._standstill = Standstill()
 
     def add(self, scene: Scene) -> None:
-        """Add the newest values of each buffer. `standing` then has a sentence for each place where images stand still."""
+        """Add the newest values of each buffer. Afterwards, `standing` has a sentence for each place where images do not move."""
         self.changes += 1
         known = [node.status for node in scene.nodes if node.status is not None and not node.problem]
         self.standing = tuple(text for status in known for text in self._standstill.look(status))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plots of numbers: books as bars, rates, hits, latencies."""
+"""Draws the plots of numbers: books as bars, rates, hits, latencies."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def _figure(height: int, **said: Any) -> Any:
 
 
 class BookBars:
-    """Draws arrivals and decisions of all buffers, as shares of the images with a known fate."""
+    """Draws arrivals and decisions of all buffers, as percentages of the images with a known fate."""
 
     def __init__(self) -> None:
         self.plot = _figure(140, y_range=["decided", "arrived"], x_range=Range1d(0, 100), tools="hover,save")
@@ -84,8 +84,8 @@ class BookBars:
 
 
 class Lines:
-    """Draws several curves over one axis, one a buffer or stage, which colour and dash distinguish. All are made with the plot, since Bokeh takes long to add one to a
-    page that is open."""
+    """Draws several curves over one axis, one for each buffer or stage, distinguished by colour and dashes. All lines are made with the plot, since
+    Bokeh takes long to add one to an open page."""
 
     def __init__(self, name: str, height: int, x: str, y: str, **said: Any) -> None:
         self.plot = _figure(
@@ -110,7 +110,7 @@ class Lines:
         self.plot.add_layout(legend, "above")
 
     def update(self, curves: dict[str, tuple[list[float], list[float]]]) -> None:
-        """Show these curves by their legend labels; remove the curves that are not among them."""
+        """Show these curves, by their legend labels; hide other curves."""
         self.plot.visible = any(x for x, _ in curves.values())
         shown = dict(list(curves.items())[:_MOST_LINES])
         for label in [label for label in self._known if label not in shown]:
@@ -125,7 +125,7 @@ class Lines:
                 source.data = {"x": x, "y": y}
 
     def _named(self, label: str) -> tuple[Any, LegendItem]:
-        """Take a line that no curve has."""
+        """Give a free line this label, and return it."""
         line, item = self._free.pop(0)
         line.data_source.name, line.name = f"{self._name}:{label}", label
         item.label, item.visible = {"value": label}, True
@@ -133,7 +133,7 @@ class Lines:
 
 
 class Curves:
-    """Groups all curves of a page."""
+    """Holds all curves of a page."""
 
     def __init__(self) -> None:
         self.bars = BookBars()
@@ -149,7 +149,7 @@ class Curves:
         self._changes = -1
 
     def update(self, tab: object, scene: Scene, course: Course) -> None:
-        """Update the plots of the tab that is open; Bokeh sends what others would not see, too."""
+        """Update only the plots of the open tab, since Bokeh would also send plots that the browser does not show."""
         if tab == "books":
             self.bars.update(scene)
         elif tab == "curves":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's connections: a limited number at a time, each with a time-out until the first request with the right to look."""
+"""Accepts a limited number of connections to the page, each with a time-out until the first request with the right to look."""
 
 import resource
 from typing import Any
@@ -15,7 +15,8 @@ _OWN_FILES = 64  # of the process besides: images, reports, nodes
 
 
 class Door(HTTPServer):
-    """Accepts connections for Bokeh's server behind it. `most`: the limit of connections; at the limit strangers leave first, the oldest before the others."""
+    """Accepts connections for Bokeh's server. `most`: the limit of connections; at the limit, connections of strangers are closed first, the oldest
+    first."""
 
     def initialize(self, *args: Any, most: int = MOST, **options: Any) -> None:
         super().initialize(*args, **options)
@@ -27,7 +28,7 @@ class Door(HTTPServer):
         self._friends: set[IOStream] = set()
 
     def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
-        """Check a connection before TLS; the server calls this for each one."""
+        """Check a connection before TLS. The server calls this for each connection."""
         if not self._has_room():
             stream.close()
             return
@@ -35,7 +36,7 @@ class Door(HTTPServer):
         super().handle_stream(stream, address)
 
     def heard(self, request: HTTPServerRequest, *, may_look: bool) -> None:
-        """Take a whole request: with `may_look` its connection stays, a stranger's connection gets a new deadline."""
+        """Note a whole request: with `may_look` its connection stays open; a stranger's connection gets a new deadline."""
         stream = getattr(request.connection, "stream", None)
         if stream is None or stream in self._friends or stream.closed():
             return

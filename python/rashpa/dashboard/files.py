@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that browsers fetch beside the page itself: views of images, reports of past runs, the page's own scripts."""
+"""Serves the files that browsers fetch besides the page: views of images, reports of past runs, the page's own scripts."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ _MOST_DECISIONS = 16 << 20
 
 
 class _File(RequestHandler):
-    """Serves a file to holders of the page: its address has a part that only pages know."""
+    """Serves a file; a part of its address is known to pages only."""
 
     def initialize(self, keys: Keys, **known: Any) -> None:
         self._keys, self._known = keys, known
@@ -72,7 +72,7 @@ class _Report(_File):
 
 
 class _View(_File):
-    """Serves a part of an image as its node answers it, or nothing when there is none now. The table of nodes shows the reason."""
+    """Serves a part of an image as its node answers it, or nothing when there is none now. The page's table of nodes shows the reason."""
 
     async def get(self, key: str) -> None:
         self._check(key)
@@ -104,7 +104,7 @@ class _View(_File):
 
 
 class _Decisions(_File):
-    """Serves the decisions on all images of a buffer, a byte an image, as its node keeps them; nothing when it does not answer, or has too many."""
+    """Serves the decisions of a buffer from its node, one byte for each image. It serves nothing when the node does not answer, or has too many."""
 
     async def get(self, key: str) -> None:
         self._check(key)
@@ -124,7 +124,7 @@ class _Decisions(_File):
 
 
 class _Script(_File):
-    """Serves one of the page's own scripts and sheets of style."""
+    """Serves one of the page's own scripts and style sheets."""
 
     def get(self, name: str) -> None:
         kind = "css" if name.endswith(".css") else "javascript"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of every request to the page, HTTP or WebSocket: the host name, the page of origin, and the right to look."""
+"""Checks every request to the page, HTTP or WebSocket: the host name, the page of origin, and the right to look."""
 
 import re
 import urllib.parse
@@ -25,7 +25,7 @@ _TOKEN = "token"  # noqa: S105  a name
 
 @dataclass(frozen=True)
 class Public:
-    """Holds the address at which a reverse proxy has the page. `origin`: scheme and host; `prefix`: the path before the page's own, empty or `/…`."""
+    """Holds the address of the page at a reverse proxy. `origin`: scheme and host; `prefix`: the path before the page's own, empty or `/…`."""
 
     origin: str
     prefix: str
@@ -36,7 +36,7 @@ class Public:
 
 
 def public_of(url: str) -> Public:
-    """Return the parts of the address of a proxy. Raise ServeError when it is none."""
+    """Return the parts of a proxy's address. Raise ServeError when it is invalid."""
     try:
         parts = urllib.parse.urlsplit(url)
         good = (
@@ -53,7 +53,7 @@ def public_of(url: str) -> Public:
 
 
 class Gate:
-    """Guards one page. `keys`: the accepted secrets; `secure`: True when TLS serves the page; `public`: where a proxy has it."""
+    """Guards one page. `keys`: the accepted secrets; `secure`: True when the page is served by TLS; `public`: its address at a proxy."""
 
     def __init__(self, keys: Keys, names: Names, port: int, *, secure: bool, public: Public | None = None) -> None:
         self._keys = keys
@@ -65,7 +65,7 @@ class Gate:
         self._cookie = f"rashpa_page_{port}"  # browsers send the cookies of all ports of a machine to each
 
     def _check_place(self, request: HTTPServerRequest) -> None:
-        """Raise AccessError for a foreign name and a foreign page."""
+        """Raise AccessError when the Host header is not the page's, or when another page sent the request."""
         host = request.headers.get("Host", "")
         self._names.check(host, "page")
         origins = request.headers.get_list("Origin")
@@ -74,7 +74,7 @@ class Gate:
             raise AccessError(403, "another page asks; only this page's own may")
 
     def answer_to(self, request: HTTPServerRequest) -> dict[str, Any] | None:
-        """Return the arguments of an `Answer` that replaces the requested page, or None to let the request pass."""
+        """Return the arguments of an `Answer` that is sent in place of the requested page; None allows the request."""
         try:
             self._check_place(request)
         except AccessError as error:
@@ -86,8 +86,8 @@ class Gate:
         return None if self.session_of(request) is not None else {"gate": self, "problem": _NEEDED}
 
     def let_in(self, answer: RequestHandler, token: str, *, typed: bool) -> str:
-        """Open a session for a token; return why not, empty when it is open. The browser gets a cookie, and is sent to the page, whose address then has no token.
-        `typed`: by a person; a token in an address gives the right to look alone."""
+        """Open a session for a token, and return the reason for a refusal, empty when it is open. The browser gets a cookie and is redirected to the
+        page's address without token. `typed`: True for a token that a person typed; a token in an address gives only the right to look."""
         role, problem = self._keys.role_of(token)
         if role is None:
             return problem
@@ -106,7 +106,7 @@ class Gate:
         return ""
 
     def session_of(self, request: HTTPServerRequest) -> Session | None:
-        """Return the session of a request, the one with the most rights; None when it has none, or its time is over."""
+        """Return the session of a request, the one with the most rights; None when it has none, or when its time is over."""
         # Other ports of the machine set cookies as they like, also in this one's name: none of them closes the page.
         pairs = (pair.partition("=") for given in request.headers.get_list("Cookie") for pair in given.split(";"))
         found = [self._keys.session(value.strip()) for name, _, value in pairs if name.strip() == self._cookie]
@@ -114,7 +114,7 @@ class Gate:
 
 
 class Answer(RequestHandler):
-    """Answers in place of a page, for the gate."""
+    """Sends an answer in place of a page, for the gate."""
 
     def initialize(
         self, gate: Gate, problem: str = "", status: int = 401, token: str | None = None, login: bool = False
@@ -122,7 +122,7 @@ class Answer(RequestHandler):
         self._gate, self._problem, self._status, self._token, self._login = gate, problem, status, token, login
 
     def prepare(self) -> None:
-        """Answer any method."""
+        """Send the answer, whatever the method of the request."""
         token = self.get_body_argument(_TOKEN, "") if self._login else self._token
         if token is not None:
             self._problem = self._gate.let_in(self, token, typed=self._login)
@@ -141,5 +141,5 @@ class Answer(RequestHandler):
 
 
 def token_address(url: str, token: str) -> str:
-    """Return the page's address with the token that gives the right to look."""
+    """Return the page's address with the token for the right to look."""
     return f"{url}?{urllib.parse.urlencode({_TOKEN: token})}"

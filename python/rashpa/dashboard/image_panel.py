@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image of a page: the data that the browser needs to fetch and draw it by itself (image.js). Its tools are the browser's own."""
+"""Holds the image of a page: the data with which the browser fetches and draws it itself (image.js). Its tools work in the browser."""
 
 import json
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from rashpa.dashboard.style import ABSENT_COLOURS
 
 
 class ImagePanel:
-    """Holds the image of one page. `way`: the part of addresses that only pages know."""
+    """Holds the image of one page. `way`: the secret part of addresses that only pages know."""
 
     def __init__(self, way: str) -> None:
         self._ways = {"way": f"views/{way}", "decisions": f"decisions/{way}"}
@@ -25,7 +25,7 @@ class ImagePanel:
         self._beams: tuple[Plan, dict[str, Any]] | None = None
 
     def update(self, scene: Scene) -> None:
-        """Update the list of buffers and whether there is an image. Call it with the document's lock."""
+        """Update the list of buffers, and whether there is an image. Call it with the document's lock."""
         keys = [buffer.key for buffer in scene.buffers]
         several = len({node for node, _ in keys}) > 1
         told = json.dumps(
@@ -43,7 +43,8 @@ class ImagePanel:
             self.plot.tags = [told]
 
     def _beams_of(self, plan: Plan) -> dict[str, Any]:
-        """Return the place of the beam in the images of each buffer. It holds for images of the planned size, since a kernel that changes their shape moves the beam."""
+        """Return the place of the beam in the images of each buffer. It is valid for images of the planned size, since a kernel that changes the
+        shape moves the beam."""
         if self._beams is None or self._beams[0] is not plan:
             found = {}
             for buffer in plan.buffers:
@@ -56,7 +57,8 @@ class ImagePanel:
 
 
 def _scan_of(plan: Plan) -> dict[str, Any] | None:
-    """Return the grid of the run's scan, and the frames of each buffer's images. A member of a group has those that it was dealt: its table has no frames."""
+    """Return the grid of the run's scan, and the frames of each buffer's images. A group's member is left out, because it only has the frames that it
+    was dealt."""
     run = plan.file.run
     if run.scan is None:
         return None

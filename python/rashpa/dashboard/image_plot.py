@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image as Bokeh draws it, and its overlays: empty models, which image.js fills in the browser."""
+"""Makes the Bokeh plot of an image and its overlays: models without data, which image.js fills in the browser."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ MAPS = {
 
 
 class ImagePlot:
-    """Holds `plot`, and `curve` beneath it where the pipeline makes one."""
+    """Holds `plot`, and below it `curve` when the pipeline makes one."""
 
     def __init__(self) -> None:
         self.plot = figure(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The secrets that give rights on the page, and the sessions of browsers that have shown one."""
+"""Holds the secrets that give rights on the page, and the sessions of browsers that have sent one."""
 
 import hmac
 import secrets
@@ -20,7 +20,7 @@ _GUESSES = Rate(0.5, 10.0)  # a second in the long run, and at once; of all clie
 
 @dataclass(frozen=True)
 class Session:
-    """Holds the rights of one browser until `ends`, by `clock`. `secret`: the value of its cookie."""
+    """Holds the rights of one browser until the time `ends` of `clock`. `secret`: the value of its cookie."""
 
     role: Role
     secret: str
@@ -33,13 +33,13 @@ class Session:
 
     @property
     def may_order(self) -> bool:
-        """Return True while the browser may give orders."""
+        """Return True when the session is valid and has the right to give orders."""
         return self.role == "operator" and self.lasts
 
 
 class Keys:
-    """Holds the secrets of a page. `token` gives the right to order and to look. `to_look` gives the right to look alone, as part of the
-    printed address. `way`: a part of addresses that only pages know."""
+    """Holds the secrets of a page. `token` gives the right to look and to give orders. `to_look`, a part of the printed address, gives only the right
+    to look. `way`: the secret part of addresses that only pages know."""
 
     def __init__(
         self, token: str, limits: RequestLimits | None = None, clock: Callable[[], float] = time.monotonic
@@ -52,7 +52,7 @@ class Keys:
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()  # by the hash of their secrets, the oldest first
 
     def role_of(self, given: str) -> tuple[Role | None, str]:
-        """Return the role that a token gives, or None and the reason why it gives none."""
+        """Return the role that a token gives; for a wrong token, None and the reason."""
         if wait_s := self._limits.wait_s("", trusted=False):
             return None, f"too many wrong tokens; wait {wait_s:.0f} s"
         if _same(given, self._token):
@@ -65,7 +65,7 @@ class Keys:
         )
 
     def open_session(self, role: Role) -> Session:
-        """Open a session. The oldest one ends where there are too many."""
+        """Open a session. When there are too many, the oldest one ends."""
         session = Session(role, secrets.token_urlsafe(24), self._clock() + LIFETIME_S, self._clock)
         self._sessions[_hash(session.secret)] = session
         while len(self._sessions) > _MOST_SESSIONS:
@@ -73,12 +73,12 @@ class Keys:
         return session
 
     def session(self, given: str) -> Session | None:
-        """Return the session of a cookie, None when there is none, or its time is over."""
+        """Return the session of a cookie, None when there is none, or when its time is over."""
         session = self._sessions.get(_hash(given))
         return session if session is not None and session.lasts else None
 
     def is_way(self, given: str) -> bool:
-        """Return True when `given` is the part of addresses that only pages know."""
+        """Return True when `given` is the secret part of addresses that only pages know."""
         return _same(given, self.way)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML of the page, made by Jinja2 of the macros in browser/tables.html: it escapes every text."""
+"""Makes HTML of the page with the Jinja2 macros in browser/tables.html, which escape every text."""
 
 import functools
 from pathlib import Path
@@ -23,5 +23,5 @@ def _macros() -> Any:
 
 
 def html_of(macro: str, *values: Any) -> str:
-    """Return the text of a macro."""
+    """Return the HTML of a macro."""
     return str(getattr(_macros(), macro)(*values)).strip()

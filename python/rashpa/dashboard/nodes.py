@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the nodes to show: those in the journal of the run that goes on, else those that the run file names by URL."""
+"""Finds the nodes to show: those in the journal of the run that goes on, otherwise those with a URL in the run file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ USUAL = ("http://127.0.0.1:4780", "http://127.0.0.1:4781")
 
 @dataclass(frozen=True)
 class Going:
-    """Describes a run that goes on. `managed`: its manager lives."""
+    """Describes a run that goes on. `managed`: True when its manager is alive."""
 
     record: Record
     plan: Plan
@@ -25,12 +25,13 @@ class Going:
 
     @property
     def identity(self) -> tuple[str, float]:
-        """Return a value that differs between two runs."""
+        """Return a value that identifies the run."""
         return self.record.owner, self.record.began
 
 
 class Nodes:
-    """Finds the nodes. `plan` None: no run is named; the nodes of `urls`. `token`, `authority`: for nodes that a run has not started itself."""
+    """Finds the nodes. `plan`: None when no run is given; then `urls` are the nodes. `token`, `authority`: for nodes that a run has not started
+    itself."""
 
     def __init__(self, plan: Plan | None, urls: Sequence[str], token: str, authority: str) -> None:
         self.plan = plan
@@ -41,11 +42,11 @@ class Nodes:
 
     @property
     def journal(self) -> Path | None:
-        """Return the path of the journal of a run of the plan."""
+        """Return the path of the journal for runs of the plan, None without a plan."""
         return journal_path(self.plan) if self.plan is not None else None
 
     def going(self) -> Going | None:
-        """Return the run that goes on now, as far as this user may know it. Read its journal when that has changed."""
+        """Return the run that goes on, as far as this user may know it. Its journal is read again when it has changed."""
         path = self.journal
         if path is None:
             return None
@@ -62,7 +63,8 @@ class Nodes:
         return Going(found.record, found.plan, journal_lives(path))
 
     def clients(self, going: Going | None) -> dict[str, NodeClient]:
-        """Return clients by node name: of the nodes of a run, or of those that stay up between runs. Raise NodeError for a wrong certificate file."""
+        """Return clients by node name: of the nodes of the run, or between runs of the nodes that stay up. Raise NodeError for an invalid certificate
+        file."""
         if going is not None:
             return clients_of(going.record, going.plan, self._token, self._authority)
         if self.plan is not None:

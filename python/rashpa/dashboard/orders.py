@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders from a page to the manager of the run. They are requests beside its journal, as `rashpa stop` and `rashpa pause` leave them. The page asks twice
-before an order that cannot be undone."""
+"""Sends orders from a page to the manager of the run. They are requests beside its journal, like those of `rashpa stop` and `rashpa pause`. The page
+asks for confirmation before an order that cannot be undone."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ _WHEN = {"start": ("no run", "ended"), "pause": ("running",), "resume": ("paused
 
 
 class Starter:
-    """Starts runs of the plan, one at a time, which outlive the page's server. `token`: of its nodes."""
+    """Starts runs of the plan, one at a time. They continue when the page's server ends. `token`: the token of its nodes."""
 
     def __init__(self, plan: Plan | None, reports: Path, token: str) -> None:
         self.plan = plan
@@ -45,11 +45,11 @@ class Starter:
 
     @property
     def busy(self) -> bool:
-        """Return True while a run that this page has started goes on."""
+        """Return True while a run goes on that this page has started."""
         return self._running is not None and self._running.returncode is None
 
     async def run(self) -> str:
-        """Carry out a run and return its last words. Raise OSError when it cannot be started."""
+        """Carry out a run and return its last output. Raise OSError when it cannot be started."""
         if self.plan is None or self.busy:
             raise JournalError("a run that was started here has not ended; wait for its end, or stop it")
         name = f"{self.plan.file.run.name}_{datetime.now(UTC):%Y-%m-%d_%H-%M-%S}"
@@ -76,7 +76,8 @@ class Starter:
 
 
 class OrdersPanel:
-    """Holds the buttons of one page. `journal`: returns that of the run; `allowed`: returns True while the browser may give orders; `record`: called with each order before it is carried out."""
+    """Holds the buttons of one page. `journal`: returns the path of the run's journal; `allowed`: returns True while the browser may give orders;
+    `record`: called with each order before it is carried out."""
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class OrdersPanel:
         )
 
     def update(self, scene: Scene) -> None:
-        """Enable the orders that make sense now. Call it with the document's lock."""
+        """Enable the orders that are possible now. Call it with the document's lock."""
         allowed, state = self._allowed(), scene.state
         self.root.visible = allowed
         for name, button in self._buttons.items():
@@ -146,7 +147,7 @@ class OrdersPanel:
             self._do(f"{name}: asked", lambda: self._steer("pause" if name == "pause" else "resume"))
 
     def _ask(self, name: str) -> None:
-        """Ask for a confirmation of the order `name`; an empty name withdraws the question."""
+        """Ask for confirmation of the order `name`; an empty name removes the question."""
         self._asked = name
         self._confirm.visible = bool(name)
         self._question.text = html_of("warning", _CONFIRM.get(name, ""))
@@ -195,7 +196,7 @@ class OrdersPanel:
 
 
 def _stopped(journal: Path) -> str:
-    """Stop the run in order and return its result in words. Raise StopError when it cannot be stopped."""
+    """Stop the run in order and return a text on its result. Raise StopError when it cannot be stopped."""
     request = StopRequest(journal, _BY)
     try:
         answer = request.wait(_END_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page that a browser has open."""
+"""Builds and updates the page that a browser has open."""
 
 import json
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ _PAST_EVERY, _CURVES_EVERY = 10, 2  # updates
 
 
 class Page:
-    """Owns the document of a page; it ends with the session of Bokeh. `session`: of the browser, with its rights; `address`: of the browser; `way`: a part of
-    addresses that only pages know."""
+    """Owns the document of a page, until its Bokeh session ends. `session`: the browser's session, with its rights; `address`: the browser's address;
+    `way`: the secret part of addresses that only pages know."""
 
     def __init__(
         self, doc: Document, watch: Watch, past: PastRuns, way: str, starter: Starter, session: Session, address: str
@@ -97,16 +97,16 @@ class Page:
         self._updates += 1
 
     def _show_tab(self) -> None:
-        """Update the plots of the tab that the browser says is open; anything else has none."""
+        """Update the plots of the tab that the browser names. For another name there are no plots."""
         self._curves.update(next(iter(self._tab.tags), ""), self._watch.scene, self._watch.course)
 
     def _tell(self, name: str, texts: Mapping[str, str]) -> None:
-        """Give texts to page.js, which puts them in their places."""
+        """Send texts to page.js, which puts them in their places."""
         told = told_of(texts)
         if self._told[name].tags != [told]:
             self._told[name].tags = [told]
 
 
 def told_of(texts: Mapping[str, str]) -> str:
-    """Return texts by their names as JSON, without marks that turn the direction of text."""
+    """Return texts by their names as JSON, without characters that change the direction of text."""
     return json.dumps({name: text.translate(BIDIRECTIONAL) for name, text in texts.items()})

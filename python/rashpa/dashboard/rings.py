@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place where the beam meets an image, and rings of equal resolution, q or 2θ."""
+"""Computes the place where the beam hits an image, and rings of equal resolution, q or 2θ."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,8 @@ class Ring:
 
 @dataclass(frozen=True)
 class Beam:
-    """Describes the beam on a buffer's image, in pixels. `origin`: the first column and row of the buffer in the detector's image; `rings`: by unit."""
+    """Describes the beam in a buffer's image, in pixels. `origin`: the place of the buffer's first pixel in the detector's image; `rings`: rings by
+    unit."""
 
     x: float
     y: float
@@ -34,7 +35,7 @@ class Beam:
 
 
 def beam_of(plan: Plan, buffer: str, size: tuple[int, int]) -> Beam | None:
-    """Return the beam on images of this size, None when a kernel has changed their shape and the plan does not know it."""
+    """Return the beam in images of this size, None when a kernel has changed their shape in a way that the plan does not describe."""
     planned = next((one for one in plan.buffers if one.section.name == buffer), None)
     if planned is None or (planned.width, planned.height) != size:
         return None
@@ -51,7 +52,7 @@ def beam_of(plan: Plan, buffer: str, size: tuple[int, int]) -> Beam | None:
 
 
 def radius_of(angstrom: float, distance_pixels: float, wavelength: float) -> float | None:
-    """Return the radius, in pixels, of a resolution on a flat detector across the beam, None when it is scattered backwards."""
+    """Return the radius, in pixels, of a resolution on a flat detector perpendicular to the beam, None for backward scattering."""
     sine = wavelength / (2.0 * angstrom)
     return _radius(2.0 * math.asin(sine), distance_pixels) if sine < 1.0 else None
 
@@ -61,7 +62,7 @@ def _radius(two_theta: float, distance_pixels: float) -> float | None:
 
 
 def _rings(distance_pixels: float, wavelength: float, farthest: float) -> dict[str, tuple[Ring, ...]]:
-    """Return rings by unit. q is 4π sin θ / λ."""
+    """Return rings by unit; q is 4π sin θ / λ."""
     by_resolution = [(value, radius_of(value, distance_pixels, wavelength)) for value in reversed(_ANGSTROMS)]
     edge = math.atan(_NEAR * farthest / distance_pixels)
     most_q = 4.0 * math.pi * math.sin(edge / 2.0) / wavelength
@@ -72,13 +73,13 @@ def _rings(distance_pixels: float, wavelength: float, farthest: float) -> dict[s
 
 
 def _multiples(most: float) -> list[float]:
-    """Return multiples of a round step, the largest first, as many as are drawn, up to `most`."""
+    """Return multiples of a round step up to `most`, the largest first, as many as are drawn."""
     step = next((one for one in _STEPS if most / one <= _MOST), 50.0)
     return [round(n * step, 6) for n in range(int(most / step), 0, -1)]
 
 
 def _apart(found: Iterable[tuple[float, float | None]], farthest: float) -> list[Ring]:
-    """Return rings, the largest first, so far apart that their labels do not meet."""
+    """Return rings, the largest first, with distances that keep their labels apart."""
     kept: list[Ring] = []
     for value, radius in found:
         apart = not kept or (radius is not None and kept[-1].radius - radius > _APART * farthest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A snapshot of nodes and run, as the page shows it."""
+"""Describes a snapshot of nodes and run, as the page shows it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from rashpa.control.telegrams.telegram import Books, BufferStatus, Count, Status
 
 @dataclass(frozen=True)
 class NodeScene:
-    """Shows one node. `status`: the last one, also of a lost node; `problem`: the reason why there is no newer one."""
+    """Holds the state of one node. `status`: the last one, also of a lost node; `problem`: the reason why there is no newer one."""
 
     name: str
     url: str
@@ -27,7 +27,7 @@ class NodeScene:
     gone: bool = False  # with its run
 
     def ended(self) -> "NodeScene":
-        """Return the scene of this node after its run: nodes that the run has started go with it."""
+        """Return the state of this node after its run. A node that the run had started has ended, too."""
         return self if self.alone or not self.problem else replace(self, problem="", gone=True)
 
     @property
@@ -51,7 +51,7 @@ class NodeScene:
 
 @dataclass(frozen=True)
 class BufferScene:
-    """Shows one buffer and its rate. `elapsed_s`: since the run began, by the clock of its node when that gave its counts."""
+    """Holds the state of one buffer and its rate. `elapsed_s`: seconds since the run began, by its node's clock when it reported the counts."""
 
     node: str
     status: BufferStatus
@@ -60,14 +60,14 @@ class BufferScene:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the key of the buffer among all buffers of the run."""
+        """Return the key that identifies the buffer in the run."""
         return self.node, self.status.name
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Holds the end of a run according to the report in `folder`. `good`: nothing is red; `lines`: the red lines. `books`: of each buffer; `counts`: its
-    vetoes and errors."""
+    """Holds the end of a run from the report in `folder`. `good`: True when no line is red; `lines`: the red lines. `books`: the books of each
+    buffer; `counts`: its vetoes and errors."""
 
     folder: str
     good: bool
@@ -79,8 +79,8 @@ class Ending:
 
 @dataclass(frozen=True)
 class Scene:
-    """Holds everything that the page shows. `plan`: of the run that goes on, else of the last or the possible one. `going`: a run goes on; `managed`: its
-    manager lives. `ending`: of a run that has ended with a report."""
+    """Holds everything that the page shows. `plan`: that of the run that goes on, otherwise of the last or next one. `going`: True while a run goes
+    on; `managed`: True when its manager is alive. `ending`: the end of a run that has a report."""
 
     time_s: float
     plan: Plan | None
@@ -111,7 +111,7 @@ class Scene:
 
     @cached_property
     def state(self) -> str:
-        """Return the state in a word."""
+        """Return the state as one word."""
         if not self.going:
             return "ended" if self.ending is not None or any(node.status for node in self.nodes) else "no run"
         states = {node.state for node in self.nodes if node.status is None or node.status.role == "emulator"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the page: Bokeh's server, everything it needs from this machine, nothing from elsewhere."""
+"""Serves the page with Bokeh's server. All of its parts come from this machine."""
 
 import asyncio
 import logging
@@ -74,7 +74,7 @@ _TIMES = {
 
 @dataclass(frozen=True)
 class Place:
-    """Holds the address of the page. `aliases`: other names by which browsers may call it; `public`: the address at which a proxy has it."""
+    """Holds the address of the page. `aliases`: other names that browsers may use for it; `public`: its address at a proxy."""
 
     host: str
     port: int
@@ -84,7 +84,7 @@ class Place:
 
 
 class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
-    """Serves Bokeh without the parts that the page does not use, which are most of its download. `gate`: checks every request of every handler."""
+    """Serves Bokeh without the parts that the page does not use, which are most of its download. `gate`: checks the requests of all handlers."""
 
     def __init__(self, gate: Gate, *args: Any, **options: Any) -> None:
         self._gate = gate
@@ -103,7 +103,7 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
         return super().find_handler(request, **options)
 
     def log_request(self, handler: RequestHandler) -> None:
-        """Log refused requests, in numbers that fill no disk."""
+        """Log refused requests at a limited rate, so that they cannot fill the disk."""
         if handler.get_status() < _REFUSED:
             return
         if self._told.wait_s("", trusted=False):
@@ -122,7 +122,7 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
 
 
 def _use_of(nodes: Nodes, starter: Starter) -> Callable[[Plan], str]:
-    """Return the function that takes the plan of the next run."""
+    """Return a function that sets the plan of the next run."""
 
     def use(plan: Plan) -> str:
         if nodes.going() is not None or starter.busy:
@@ -134,7 +134,7 @@ def _use_of(nodes: Nodes, starter: Starter) -> Callable[[Plan], str]:
 
 
 class _Pages:
-    """Opens pages, up to a bound at a time. `name`: name of the run."""
+    """Opens pages, up to a limit. `name`: the name of the run."""
 
     def __init__(self, watch: Watch, past: PastRuns, keys: Keys, starter: Starter, name: str) -> None:
         self._watch = watch
@@ -177,7 +177,7 @@ def _bound(place: Place) -> tuple[list[socket.socket], int]:
 def _forms(
     nodes: Nodes, keys: Keys, starter: Starter, watch: Watch, board: AlarmBoard, next_run: NextRun | None
 ) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
-    """Return the addresses of the page's forms and tools."""
+    """Return the address patterns of the page's forms and tools, with their handlers."""
     record = Audit(starter.reports).add
     settings = {"keys": keys, "next_run": next_run, "use": _use_of(nodes, starter), "record": record}
     limits = {"keys": keys, "scene": lambda: watch.scene, "journal": lambda: nodes.journal, "record": record}
@@ -199,8 +199,8 @@ async def serve(
     ready: Callable[[str], None],
     next_run: NextRun | None = None,
 ) -> None:
-    """Serve the page until SIGTERM or SIGINT. `next_run`: makes the run files of the form. `ready` gets the page's address for viewers. Raise ServeError when
-    the address is not available."""
+    """Serve the page until SIGTERM or SIGINT. `next_run`: makes the run files of the form. `ready`: called with the page's address for viewers. Raise
+    ServeError when the address is not available."""
     board = AlarmBoard(starter.reports)
     watch, past = Watch(nodes, board=board), PastRuns(reports)
     if nodes.plan is not None and nodes.plan.file.alarms.some:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a run in one line: state, number, frames done, time left by the measured rate, hit rate, loss."""
+"""Describes the state of a run in one line: state, number, frames done, time left by the measured rate, hit rate, loss."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Part:
 
 @dataclass(frozen=True)
 class _Flow:
-    """Holds a buffer, or a group of them whose images are dealt: images expected and decided, frames an image, decisions a second."""
+    """Holds a buffer, or a group of buffers among which images are dealt: images expected and decided, frames for each image, decisions/s."""
 
     expected: int
     decided: int
@@ -71,13 +71,13 @@ def _progress(scene: Scene, course: Course, flows: list[_Flow]) -> Iterator[Part
 
 
 def disk_left_s(scene: Scene, course: Course) -> float | None:
-    """Return the time until the disk is full at the rate of now, None while nothing is stored on this machine."""
+    """Return the seconds until the disk is full at the present rate, None while nothing is stored on this machine."""
     stored = sum(course.curves[buffer.key].pace.bytes_per_s for buffer in scene.buffers if buffer.key in course.curves)
     return scene.free_bytes / stored if scene.free_bytes is not None and stored > 0 else None
 
 
 def _flows(scene: Scene, course: Course) -> Iterator[_Flow]:
-    """Yield each buffer, and each group as one: a member expects what it was dealt until now, the group expects all."""
+    """Yield each buffer, and each group as one. A member only expects the images that it was dealt so far; the group expects all."""
     if scene.plan is None:
         return
     planned = {buffer.section.name: buffer for buffer in scene.plan.buffers}
@@ -102,7 +102,7 @@ def _flows(scene: Scene, course: Course) -> Iterator[_Flow]:
 
 
 def _books(scene: Scene) -> Books:
-    """Return the sum over all buffers; after a run with a report it is the report's."""
+    """Return the sum of the books of all buffers; after a run with a report, from the report."""
     if scene.ending is not None and scene.ending.books:
         return sum(scene.ending.books.values(), Books())
     return sum((buffer.status.books for buffer in scene.buffers), Books())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The look of the page: colours that everybody can distinguish (Okabe and Ito), and never colour alone."""
+"""Defines the style of the page: colours that everybody can distinguish (Okabe and Ito), and no meaning by colour alone."""
 
 COLOURS = {
     "accepted": "#0072b2",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of the page, as HTML; Jinja2 escapes all text of nodes."""
+"""Shows numbers on the page as HTML; Jinja2 escapes all text from nodes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ _SIGNS = {"lost": "✖", "fault": "✖", "running": "▶", "paused": "‖", "fin
 
 @dataclass(frozen=True)
 class Cell:
-    """Holds a cell of a table. `mark`: a class of the style sheet; `share`: drawn as a meter; `link`: the address to which the text leads; `image`: an address."""
+    """Holds a cell of a table. `mark`: a class of the style sheet; `share`: a value that is drawn as a meter; `link`: the address of a link in the
+    text; `image`: the address of an image."""
 
     text: str
     mark: str = ""
@@ -37,12 +38,12 @@ def head(scene: Scene, course: Course) -> str:
 
 
 def alerts(scene: Scene, alarms: Sequence[Alarm] = ()) -> str:
-    """Return the alarms, and the lines that a person must read: on the end of a run, and on a run without its manager."""
+    """Return the alarms as HTML, and the lines that a person must read: on the end of a run, and on a run without its manager."""
     return html_of("alerts", alarms, scene.going and not scene.managed, scene.ending, scene.state == "ended")
 
 
 def books_table(scene: Scene) -> str:
-    """Return the books of each buffer and their sum. After a run with a report they are the report's, which leaves out lost members."""
+    """Return the books of each buffer and their sum. After a run with a report they come from the report, which leaves out lost members."""
     rows = []
     for buffer in scene.buffers:
         books = buffer.status.books
@@ -115,7 +116,7 @@ def _node_row(node: NodeScene) -> Sequence[Cell]:
 
 
 def vetoes_table(scene: Scene) -> str:
-    """Return the counts of images by reason of veto and of error; after a run with a report they are the report's."""
+    """Return the numbers of images by reason of veto and of error; after a run with a report, from the report."""
     rows = []
     known = [
         (buffer.status.name, _name(scene, buffer.node, buffer.status.name), buffer.status.books, buffer.status.counts)
@@ -152,13 +153,13 @@ def _time(us: float) -> str:
 
 
 def latency_bins(latency: Latency) -> list[float]:
-    """Return the percentage of images between each bound of `latency` and the bound before."""
+    """Return the percentage of images between each bound of `latency` and the previous bound."""
     below = (0, *latency.below)
     return [100.0 * (late - early) / max(1, latency.count) for early, late in pairwise(below)]
 
 
 def margins_table(scene: Scene) -> str:
-    """Return the needs of the plan beside the resources of its machines, the scarcest first."""
+    """Return the needs of the plan compared with the resources of its machines, the scarcest first."""
     known = [limit for limit in scene.limits if limit.known and limit.needed is not None and limit.has]
     shares = sorted(
         ((float(limit.needed or 0) / float(limit.has or 1), limit.who, limit.kind) for limit in known), reverse=True

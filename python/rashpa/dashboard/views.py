@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that pages show. All pages together ask a node for a view twelve times a second at most, and only while a page waits for it. The browser gets the
-node's answer unchanged."""
+"""Fetches the images that pages show. All pages together ask a node for a view at most twelve times a second, and only while a page waits for it. The
+browser gets the node's answer unchanged."""
 
 import asyncio
 import time
@@ -31,7 +31,8 @@ class Views:
         self._slots: OrderedDict[tuple[str, ...], _Slot] = OrderedDict()
 
     async def newer(self, client: NodeClient, query: Mapping[str, str], after: int | None) -> bytes | None:
-        """Return the view of an image other than `after`, None when there is none now. `query`: buffer, image and part. Raise NodeError when the node fails."""
+        """Return the view of an image other than `after`, None when there is none now. `query`: buffer, image and part. Raise NodeError when the node
+        fails."""
         asked = time.monotonic()
         key = (client.url, *(f"{name}={query[name]}" for name in sorted(query)))
         slot = self._slots.setdefault(key, _Slot())

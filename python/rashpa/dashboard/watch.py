@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the nodes while a page is open, once for all pages. Without a page it asks no node."""
+"""Asks the nodes while a page is open, once for all pages. Without an open page it asks no node."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ _PATIENCE_S = 1.2  # a node that has not answered for so long is shown as lost; 
 
 
 class _Disk:
-    """Asks for the free space of the run's folder, in a thread: a disk may hang, and the page does not wait for it."""
+    """Reads the free space of the run's folder in a thread, because a disk may hang, and the page must not wait for it."""
 
     def __init__(self) -> None:
         self._asked: Future[int] | None = None
@@ -37,7 +37,7 @@ class _Disk:
         self._again = 0.0
 
     def free_bytes(self, plan: Plan | None) -> int | None:
-        """Return the last answer, None before there is one, and where no receiver of this machine stores images."""
+        """Return the last result in bytes. Return None before the first one, and when no receiver of this machine stores images."""
         here = plan is not None and any(receiver.node == "local" for receiver in plan.receivers)
         if plan is None or not here:
             return None
@@ -51,7 +51,7 @@ class _Disk:
 
 
 def _in_thread(work: Callable[[], int]) -> "Future[int]":
-    """Start `work` in a thread that holds up no end of the process."""
+    """Run `work` in a thread that does not delay the end of the process."""
     found: Future[int] = Future()
 
     def done() -> None:
@@ -65,7 +65,7 @@ def _in_thread(work: Callable[[], int]) -> "Future[int]":
 
 
 class Watch:
-    """Asks the nodes for their status while a page is open. `clock`: returns seconds since 1970; `board`: takes the alarms."""
+    """Asks the nodes for their status while a page is open. `clock`: returns seconds since 1970; `board`: receives the alarms."""
 
     def __init__(self, nodes: Nodes, clock: Callable[[], float] = time.time, board: AlarmBoard | None = None) -> None:
         self.nodes = nodes
@@ -86,7 +86,7 @@ class Watch:
         self._capabilities: dict[str, Capabilities] = {}
 
     def join(self) -> None:
-        """Count one more page, and start to look with the first."""
+        """Count one more page; the first page starts the requests."""
         self._lookers += 1
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look_on())
@@ -109,7 +109,7 @@ class Watch:
             await asyncio.sleep(max(0.05, LOOK_S - (time.monotonic() - began)))
 
     async def look(self) -> None:
-        """Look at the run and its nodes once."""
+        """Ask the run and its nodes for their state, once."""
         self._looks += 1
         going = self.nodes.going()
         await self._follow(going)
@@ -193,7 +193,7 @@ class Watch:
         )
 
     async def _take_limits(self) -> None:
-        """Ask once a run for the needs of the plan and the resources of its machines."""
+        """Compute, once for each run, the needs of the plan and the resources of its machines."""
         plan = self.scene.plan
         if plan is None or not self.scene.going:
             return
@@ -208,7 +208,7 @@ class Watch:
 
 
 def _with_last_words(status: Status, before: Status | None) -> Status:
-    """Return the status with the last counters of a node that its run gives back; they stay until the next run."""
+    """Return the status with the last counters of a node that its run has freed; they stay until the next run."""
     if before is None or status.source is not None or status.destination is not None:
         return status
     return replace(status, source=before.source, destination=before.destination)

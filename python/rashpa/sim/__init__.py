@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makers of datasets, their summary and preview, and the expected values of the pattern."""
+"""Makes datasets, their summary and preview, and the expected values of the pattern."""
 
 from rashpa.data.datasets.datasets import LoadedDataset, calibration_from_spec, dataset_from_spec, load_dataset
 from rashpa.data.files.images import read_images

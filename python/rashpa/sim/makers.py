@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makers of dataset folders (schema/dataset.md)."""
+"""Makes dataset folders (schema/dataset.md)."""
 
 from pathlib import Path
 

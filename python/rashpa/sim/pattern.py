@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of the `pattern` dataset, computed with NumPy, independently of the code that sent them."""
+"""Computes the values of the `pattern` dataset with NumPy, independently of the code that sends them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,8 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def pattern_frame(pixel: str, module: int, frame: int, height: int, width: int) -> NDArray[np.generic]:
-    """Return the expected frame [height][width] of the pattern: 1 … largest − 1 of the type, a hash of module, frame, row and column
-    (src/rashpa/dataset/pattern_dataset.hpp). `frame` counts within the dataset: frame number mod its frames."""
+    """Return the expected frame [height][width] of the pattern: values from 1 to the type's largest − 1, a hash of module, frame, row and column
+    (src/rashpa/dataset/pattern_dataset.hpp). `frame`: the frame number modulo the number of frames in the dataset."""
     rows = np.arange(height, dtype=np.uint64) | np.uint64(module << 32)
     lines = _mix(_mix(np.array([frame], np.uint64)) ^ rows)
     with np.errstate(over="ignore"):

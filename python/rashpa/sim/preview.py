@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of one frame of a dataset: all modules stacked, photons where there is a calibration, logarithmic."""
+"""Draws one frame of a dataset: all modules stacked, photons if there is a calibration, on a logarithmic scale."""
 
 import io
 from pathlib import Path
@@ -19,7 +19,7 @@ _DPI = 100
 
 
 def frame_values(loaded: LoadedDataset, frame: int) -> tuple[NDArray[np.float32], str]:
-    """Return all modules below each other, and the name of the values. Masked pixels are NaN, saturated ones inf."""
+    """Return the values of all modules, stacked from top to bottom, and their name. Masked pixels are NaN, saturated ones inf."""
     data = loaded.dataset
     words = [data.frame(module, frame) for module in range(data.modules)]
     if loaded.calibration and data.pixel == "uint16":
@@ -30,7 +30,7 @@ def frame_values(loaded: LoadedDataset, frame: int) -> tuple[NDArray[np.float32]
 
 
 def write_preview(loaded: LoadedDataset, frame: int, path: Path) -> None:
-    """Write a PNG of frame `frame`, one pixel of the picture for each of the detector's. Masked pixels are grey."""
+    """Write a PNG of frame `frame`, with one pixel of the picture for each pixel of the detector. Masked pixels are grey."""
     values, unit = frame_values(loaded, frame)
     height, width = values.shape
     finite = values[np.isfinite(values)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summary of a dataset, as a list of facts."""
+"""Summarises a dataset as a list of facts."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ _MOST_SAMPLED = 64
 
 
 def summarise(loaded: LoadedDataset) -> list[tuple[str, str]]:
-    """Return name and value of each fact. The value range and gains are taken from at most 64 frames, spread evenly."""
+    """Return name and value of each fact. The value range and gains come from at most 64 evenly spread frames."""
     data = loaded.dataset
     sampled = sorted({int(n) for n in np.linspace(0, data.frames - 1, min(data.frames, _MOST_SAMPLED))})
     facts = [

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stand-ins and measures for tests."""
+"""Holds replacements of nodes and machines, and measures, for tests."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that this one has started, from /proc."""
+"""Finds the processes that this process has started, in /proc."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ _COMM = 15  # characters that the system keeps of a program's name
 
 
 def children(program: str, parent: int | None = None) -> list[int]:
-    """Return the process ids of children of `parent` (this process) that run this program."""
+    """Return the ids of processes that run `program` and are children of `parent`, by default of this process."""
     wanted = os.getpid() if parent is None else parent
     found = []
     for place in Path("/proc").iterdir():
@@ -24,7 +24,7 @@ def children(program: str, parent: int | None = None) -> list[int]:
 
 
 def memory_mb(pid: int | str = "self", what: str = "VmRSS") -> float:
-    """Return the memory of a process in MB, 0 when the process is gone. `what`: VmRSS (now) or VmHWM (the highest so far)."""
+    """Return the memory of a process in MB, 0 when the process has ended. `what`: VmRSS (now) or VmHWM (the maximum so far)."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines without compiled code, which test the whole path manager ↔ HTTP ↔ node.
+"""Implements engines without compiled code, which test the whole path manager ↔ HTTP ↔ node.
 
-No pixels travel: an emulator sends the fates of all images of a DTP over one TCP connection for each receiver.
+They send no pixels: an emulator sends the fates of all images of a DTP over one TCP connection to each receiver.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ _LOOK_S = 0.05
 
 @dataclass(frozen=True)
 class LogMessage:
-    """Holds a message as native code gives it to a node: the fields of rashpa._native.LogMessage."""
+    """Holds a message in the form in which native code gives it to a node: the fields of rashpa._native.LogMessage."""
 
     level: str
     text: str
@@ -51,7 +51,7 @@ class LogMessage:
 
 
 class FakeDestination:
-    """Keeps the books of images that fake emulators announce. It vetoes every third image. `look_s`: the interval between two looks for its end."""
+    """Keeps the books of images that fake emulators announce. It vetoes every third image. `look_s`: the interval between two checks for its end."""
 
     def __init__(self, order: telegram.Destination, look_s: float = _LOOK_S) -> None:
         self._order = order
@@ -133,11 +133,11 @@ class FakeDestination:
         raise EngineError("state", "a receiver deals no images; ask the emulator")
 
     def hold_deadlines(self, held: bool) -> None:
-        """Keep the order for tests: a fake has no deadlines."""
+        """Store the order for tests: a fake engine has no deadlines."""
         self.held.append(held)
 
     def set_limits(self, order: telegram.SetLimits) -> None:
-        """Keep the change from image 0 on: a fake has no stacks."""
+        """Store the change as valid from image 0 on: a fake engine has no stacks."""
         buffer = next(one for one in self._order.buffers if one.name == order.buffer)
         self._limits.setdefault(order.buffer, LimitBooks(buffer.kernels)).change(order, lambda _: 0)
 
@@ -164,7 +164,7 @@ class FakeDestination:
                 self._arrived[dtp.id] = np.pad(table, (0, images - table.size))
 
     def _shrink(self, buffer: telegram.Buffer, images: int) -> None:
-        """Expect at most `images` images of the buffer, or as many as have come."""
+        """Expect at most `images` images of the buffer, but not fewer than have arrived."""
         with self._growing:
             came = max(int(np.flatnonzero(self._arrived[dtp.id]).max(initial=-1)) + 1 for dtp in buffer.dtps)
             for dtp in buffer.dtps:
@@ -176,7 +176,7 @@ class FakeDestination:
             table[table == OPEN] = MISSING
 
     def _receive(self) -> None:
-        """Hear every emulator that connects, until all images are decided or nothing more will come."""
+        """Read from every emulator that connects, until all images are decided or nothing more will arrive."""
         readers: list[threading.Thread] = []
         while not self._stopping.is_set():
             whole = not self._told and not any((table == OPEN).any() for table in self._arrived.values())
@@ -329,13 +329,14 @@ class FakeDestination:
 
 
 def _latency_of(stage: str, count: int) -> telegram.Latency:
-    """Return latencies of which half are 10 µs and half 30 µs."""
+    """Return latencies, half of them 10 µs and half 30 µs."""
     below = tuple(sum(bound > of for of in (10e-6, 30e-6)) * count // 2 for bound in BOUNDS_S)
     return telegram.Latency(stage=stage, count=count, p50=10.0, p99=30.0, max=30.0, sum=20.0 * count, below=below)
 
 
 class FakeFactory:
-    """Makes fake engines. `bytes_per_s`, `memory_bytes`: claims of the node, 0 for none. `look_s`: the interval of FakeDestination."""
+    """Makes fake engines. `bytes_per_s`, `memory_bytes`: the rate and memory that the node reports, 0 for none. `look_s`: the interval of
+    FakeDestination."""
 
     def __init__(self, role: str, bytes_per_s: int = 0, memory_bytes: int = 0, look_s: float = _LOOK_S) -> None:
         self._role = role

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of a fake engine: it plays the fates of images, and sends them to the destinations of its DTPs."""
+"""Implements the source of a fake engine: it plays the fates of images, and sends them to the destinations of its DTPs."""
 
 import contextlib
 import random
@@ -27,7 +27,7 @@ _NEVER = 2**64
 
 
 class FakeSource:
-    """Plays the fates of images; a slow detector when rate_hz is small."""
+    """Plays the fates of images; with a small rate_hz it behaves like a slow detector."""
 
     def __init__(self, order: telegram.Source) -> None:
         self._order = order

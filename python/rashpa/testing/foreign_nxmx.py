@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small NXmx file as another program may write it, and ways to spoil it."""
+"""Makes a small NXmx file like another program's, and ways to spoil it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ def _axis(group: h5py.Group, name: str, value: float, vector: list[float], benea
 
 
 def foreign(path: Path, change: Callable[[h5py.File], None] | None = None) -> Path:
-    """Write a file as another program may write it: lengths in mm, two modules that run up and to the left. Apply `change` to it."""
+    """Write a file as another program may: lengths in mm, two modules with rows upwards and columns to the left. Then call `change` with it."""
     with h5py.File(path, "w") as file:
         entry = file.create_group("entry")
         entry["start_time"], entry["end_time"] = "2025-03-01T10:00:00Z", "2025-03-01T10:00:09Z"
@@ -72,7 +72,7 @@ def foreign(path: Path, change: Callable[[h5py.File], None] | None = None) -> Pa
 
 
 def put(path: str, value: Any, **attributes: Any) -> Callable[[h5py.File], None]:
-    """Return a change that replaces `path` of a file with `value`."""
+    """Return a function that replaces `path` of a file by `value`."""
 
     def change(file: h5py.File) -> None:
         if path in file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports for servers that come after their clients."""
+"""Finds ports for servers that start after their clients."""
 
 import secrets
 import socket
@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def free_ports(count: int) -> int:
-    """Return the first of `count` consecutive free ports. They lie outside the system's range for outgoing connections: a client that retries there could be
-    given the very port that it connects to, and reach itself."""
+    """Return the first of `count` consecutive free ports. They are outside the system's range for outgoing connections: there, a retrying client
+    could get the very port to which it connects, and reach itself."""
     given_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for _ in range(1000):
         first = 10_000 + secrets.randbelow(given_from - count - 10_000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run whose images are dealt among two receivers."""
+"""Makes the plan of a run whose images are dealt among two receivers."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image files as other programs write them, for tests: their bytes, made without the readers of this program."""
+"""Makes image files like those of other programs for tests, without this program's readers."""
 
 import struct
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ def tiff(
     order: str = "<",
     big: bool = False,
 ) -> bytes:
-    """Return a TIFF of one directory whose strips or tiles are `parts`; `fields` replaces or adds some."""
+    """Return the bytes of a TIFF of one directory with `parts` as its strips or tiles; `fields` replaces or adds some."""
     head = 16 if big else 8
     places = [head + sum(map(len, parts[:number])) for number in range(len(parts))]
     kind = {"u": 1, "i": 2, "f": 3}[image.dtype.kind]
@@ -45,7 +45,7 @@ def tiff(
 
 
 def edf(*frames: NDArray[Any], kind: str = "UnsignedShort", **header: str) -> bytes:
-    """Return an EDF file of these frames; `header` replaces or adds keys, and "" leaves a key out."""
+    """Return the bytes of an EDF file of these frames; `header` replaces or adds keys, and "" leaves a key out."""
     whole = b""
     for number, frame in enumerate(frames, start=1):
         keys = {

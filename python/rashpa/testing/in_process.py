@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes in this process in place of URLs: the whole path manager ↔ HTTP ↔ node, without sockets for the control plane."""
+"""Runs nodes in this process in place of URLs: the whole path manager ↔ HTTP ↔ node, without sockets for the control plane."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from rashpa.node.state.node import Node
 
 
 def transports_of(nodes: Mapping[str, Node]) -> dict[str, httpx.AsyncBaseTransport]:
-    """Return transports by which a manager reaches `nodes`, by the names of the plan."""
+    """Return transports with which a manager reaches `nodes`, by the names of the plan."""
     return {name: httpx.ASGITransport(NodeApp(node, "test").starlette()) for name, node in nodes.items()}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every NXmx file that a test writes is judged by `rashpa check` behind it."""
+"""Checks every NXmx file that a test writes with `rashpa check`, after the test."""
 
 import os
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ EXEMPT = {
 
 
 def wrong_files(folders: list[Path]) -> list[str]:
-    """Return a line for each fault of files of ours below these folders that are complete."""
+    """Return a line for each fault of our complete files below these folders."""
     return [line for file in islice(_masters(folders), _MOST_OF_MODULE) for line in _findings(file)]
 
 
 def exempt(module: Path) -> bool:
-    """Return True when the files of these tests are left out."""
+    """Return True when the files of this test module are not checked."""
     name = module.as_posix()
     return any(name.endswith(one) or f"/{one}/" in f"/{name}" for one in EXEMPT)
 
@@ -57,7 +57,7 @@ def _is_named_so(name: str) -> bool:
 
 
 def _findings(file: Path) -> Iterator[str]:
-    """Yield the faults of a complete file of a receiver and its parts. A file that cannot be read has none here: its own tests report it."""
+    """Yield the faults of a receiver's complete file and its parts. An unreadable file has none here, because its own tests report it."""
     from rashpa.data.base.bad_file import BadFileError
     from rashpa.data.making.nxmx_check import check_entries
     from rashpa.data.stored.combined.combined import is_combined
@@ -75,7 +75,7 @@ def _findings(file: Path) -> Iterator[str]:
 
 
 def _holds_images(file: Path) -> bool:
-    """Return True when the file is ours and complete, and no raw file."""
+    """Return True when the file is ours and complete, and is no raw file."""
     with h5py.File(file) as opened:
         ours = opened.get("entry/rashpa")
         return isinstance(ours, h5py.Group) and "books" in ours and "raw" not in ours

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometries of random detectors, and the places of their pixels by matrices that share nothing with the program."""
+"""Makes geometries of random detectors, and computes the places of their pixels with matrices, independently of the program."""
 
 import math
 import random
@@ -15,27 +15,27 @@ WAYS = [(f"{a}{p}", f"{b}{q}") for p, q in ("xy", "yx") for a in "+-" for b in "
 
 @dataclass(frozen=True)
 class Panel:
-    """A module as a file has it; lengths in pixels."""
+    """A module as the file describes it; lengths are in pixels."""
 
     corner: NDArray[np.float64]
     fast: NDArray[np.float64]
     slow: NDArray[np.float64]
 
     def places(self) -> NDArray[np.float64]:
-        """Return the places of the middles of all pixels as they are read, [row][column][x, y, z]."""
+        """Return the places of the centres of all pixels in readout order, [row][column][x, y, z]."""
         row, column = np.mgrid[:HEIGHT, :WIDTH] + 0.5
         found: NDArray[np.float64] = self.corner + column[..., None] * self.fast + row[..., None] * self.slow
         return found
 
 
 def direction(text: str) -> NDArray[np.float64]:
-    """Return the unit vector of a word such as "-x"."""
+    """Return the unit vector for a text such as "-x"."""
     found: NDArray[np.float64] = _AXES[text[1]] * (1.0 if text[0] == "+" else -1.0)
     return found
 
 
 def one_geometry(random_: random.Random, most: tuple[str, str], *, small_turns: bool) -> list[Panel]:
-    """Return four modules, of which three run `most` and one runs any way; no two overlap."""
+    """Return four modules without overlap: three in the directions `most`, one in any direction."""
     panels = []
     for number in range(4):
         fs, ss = most if number else random_.choice(WAYS)
@@ -51,7 +51,7 @@ def one_geometry(random_: random.Random, most: tuple[str, str], *, small_turns: 
 
 
 def text_of(panels: list[Panel]) -> str:
-    """Return the file for images of the modules one below the other."""
+    """Return the geometry file for images of the modules, stacked from top to bottom."""
     lines = [f"res = {1 / PITCH!r}", "clen = 0.1", "photon_energy = 12400"]
     for number, panel in enumerate(panels):
         lines += [f"m{number}/min_fs = 0", f"m{number}/max_fs = {WIDTH - 1}"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures, plans and runs random systems: an accepted plan must run without overrun, a refused one must overrun when it is forced.
+"""Measures, plans and runs random systems: an accepted plan must run without overrun, and a refused one must overrun when it is forced.
 
-Their pipelines wait instead of working, so their speed does not depend on the load of the machine. Their rings hold some tenths of a second, for a loaded
-machine.
+Their pipelines wait in place of working, so that their speed does not depend on the load of the machine. Their rings hold some tenths of a second,
+for a loaded machine.
 """
 
 import asyncio
@@ -39,8 +39,9 @@ def wait(pixels, *, ms: float = 1.0):
 
 @dataclass(frozen=True)
 class Trial:
-    """Holds the result of one system. `lost`: overruns of the accepted plan at `rate_hz`, run by run; another program can take the processors for longer than
-    a ring holds, so the plan runs up to three times until there are none. `overrun`: overruns of the refused plan, which was forced."""
+    """Holds the result of one system. `lost`: overruns of the accepted plan at `rate_hz`, for each run. The plan runs up to three times until there
+    are none, because another program can occupy the processors for longer than a ring lasts. `overrun`: overruns of the refused plan, which was
+    forced."""
 
     seed: int
     buffers: int
@@ -106,11 +107,11 @@ class System:
         return self._with(part * highest, 3)
 
     def refused(self, times: float) -> Plan:
-        """Return a plan `times` times as fast as its waiting pipelines, with enough frames that the surplus fills every ring twice."""
+        """Return a plan at `times` the rate of its waiting pipelines, with enough frames that the surplus fills every ring twice."""
         return self._with(times * min(self._fastest(buffer) for buffer in self.plan.buffers), 2 * times / (times - 1))
 
     def _fastest(self, buffer: PlannedBuffer) -> float:
-        """Return the frame rate, 1/s, at which the waiting of the kernel alone takes all the time."""
+        """Return the frame rate, 1/s, at which the waiting of the kernel takes all the time."""
         (kernel,) = buffer.section.kernel
         return buffer.section.every * 1000 / float(parameters_of(kernel)["parameters"]["ms"])
 
@@ -130,7 +131,7 @@ class System:
 
 
 def try_out(seed: int, folder: Path, part: float, times: float) -> Trial:
-    """Try one system, accepted and refused. Raise RuntimeError when the planner judges otherwise, or when a run fails."""
+    """Run one system with an accepted and a refused plan. Raise RuntimeError when the planner decides otherwise, or when a run fails."""
     system = System(seed, folder)
     accepted, refused = system.accepted(part), system.refused(times)
     check_capacity(accepted, system.capabilities())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run files of tests, written from tables: a test says what matters to it, and the rest is a run that takes a moment."""
+"""Makes run files of tests from tables: a test gives the keys that matter to it, and the rest is a short run."""
 
 import json
 import re
@@ -22,8 +22,9 @@ _SMALL: dict[str, Table] = {
 
 
 def run_file(**tables: Table | Sequence[Table] | None) -> str:
-    """Return the text of a run file: 20 images of a pattern, to a receiver with any free port and the sink null. A table's keys go over those of the same
-    table here; a list of tables, and a dataset of another kind, replaces it. None leaves a table out. The buffers stand at the end of the text."""
+    """Return the text of a run file: 20 images of a pattern, to a receiver with any free port and the sink null. The keys of a given table replace
+    those of the same default table. A list of tables, or a dataset of another kind, replaces the whole default. None leaves a table out. The buffers
+    are at the end of the text."""
     detector = _over(_DETECTOR, tables.pop("detector", {}))
     whole: dict[str, Any] = {
         "run": _over(_RUN, tables.pop("run", {})),
@@ -37,7 +38,7 @@ def run_file(**tables: Table | Sequence[Table] | None) -> str:
 
 
 def small_run(**tables: Table | Sequence[Table] | None) -> str:
-    """Return the text of a run file of 20 images at 200 Hz into the folder out, with HDF5 files. `tables` as in run_file()."""
+    """Return the text of a run file of 20 images at 200 Hz into the folder `out`, with HDF5 files. `tables`: as in run_file()."""
     return run_file(**{name: _over(_SMALL.get(name, {}), tables.get(name, {})) for name in {**_SMALL, **tables}})
 
 
@@ -53,7 +54,7 @@ def _dataset(given: Table | Sequence[Table] | None, detector: Table | Sequence[T
 
 
 def _written(place: tuple[str, ...], table: Table) -> Iterator[str]:
-    """Yield the lines of a table: first its values, then the tables in it."""
+    """Yield the lines of a table: first its values, then its subtables."""
     inner = {key: value for key, value in table.items() if isinstance(value, Mapping) or _is_tables(value)}
     yield from (
         f"{_key(key)} = {_value(value)}\n" for key, value in table.items() if key not in inner and value is not None

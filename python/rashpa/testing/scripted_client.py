@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node without a process: it gives the answers that a test has set, and remembers its orders."""
+"""Simulates a node without a process: it gives the answers that a test has set, and records its orders."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -23,11 +23,10 @@ _STATES = {
 
 
 class ScriptedClient(NodeClient):
-    """Obeys every order but those in `fails`, by name. `status_now`: its next status; `orders`: names of its orders, GetStatus aside; `configured`: its
-    answer to Configure and Join; `hear`: is called with every order. `asked_units`: of each question for its
-    capabilities. `tables`: by their names and those of buffers or DTPs; `said`: the entries of its log;
-    `views`: images by buffer and kind; `viewed`: questions for these. An error in `fails` under the name of a table, under `log` or under a kind of image is
-    its answer to that question."""
+    """Accepts every order except those in `fails`, by name. `status_now`: its next status; `orders`: the names of its orders without GetStatus;
+    `configured`: its answer to Configure and Join; `hear`: called with every order. `asked_units`: the units in each request for capabilities.
+    `tables`: by the names of table and of buffer or DTP; `said`: the entries of its log; `views`: images by buffer and kind; `viewed`: the requests
+    for them. An error in `fails` under the name of a table, under `log` or under a kind of image is the answer to that request."""
 
     def __init__(self, name: str, role: str, state: str = "running", holder: str = HOLDER, url: str = "") -> None:
         super().__init__(name, url or f"http://{name.replace(' ', '-')}")
@@ -102,7 +101,7 @@ def silent(name: str) -> NodeError:
 
 
 def clients_of(nodes: Iterable[tuple[str, str]]) -> dict[str, ScriptedClient]:
-    """Return clients by name, of pairs of name and role."""
+    """Return clients by name, for pairs of name and role."""
     return {name: ScriptedClient(name if name == role else f"{role} {name}", role) for name, role in nodes}
 
 

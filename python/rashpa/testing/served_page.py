@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dashboard of no run, for tests of access."""
+"""Serves a dashboard without a run, for tests of access."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ _PATIENCE_S = 30.0
 
 @dataclass(frozen=True)
 class Served:
-    """A dashboard. `way`: its address as it is printed."""
+    """A dashboard. `way`: the address that it prints."""
 
     way: str
     pid: int
@@ -43,7 +43,7 @@ class Served:
 
 @contextlib.contextmanager
 def dashboard(folder: Path, *options: str) -> Iterator[Served]:
-    """Serve a dashboard of that folder with options of the command; its standard error goes to the file `errors` there."""
+    """Serve a dashboard of that folder with options of the command, during the context; its standard error goes to the file `errors` in the folder."""
     words = [sys.executable, "-m", "rashpa.cli.entry", "dashboard", "--port", "0", "--alias", "beamline", *options]
     environment = {**os.environ, "RASHPA_TOKEN": TOKEN}
     with (

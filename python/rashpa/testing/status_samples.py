@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Valid statuses of nodes in their states, for `telegram_samples`."""
+"""Makes a valid status of nodes in each state, for `telegram_samples`."""
 
 from rashpa.control.telegrams import telegram as t
 

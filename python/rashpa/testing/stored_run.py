@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes files in the layout of the `hdf5` sink with h5py alone, so that the reader is tested where nothing is compiled."""
+"""Makes files in the layout of the `hdf5` sink with h5py only, so that the reader is tested without compiled code."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def make_run(folder: Path, sparse: bool = False) -> Path:
 
 
 def member(folder: Path, first: int, run: str = "one") -> Path:
-    """Make a run of which every second image, from `first` on, is one of this member's: its frame numbers are 2 n + first."""
+    """Make a run in which every second image, from `first` on, belongs to this member: its frame numbers are 2 n + first."""
     folder.mkdir()
     master = make_run(folder)
     with h5py.File(master, "r+") as file:

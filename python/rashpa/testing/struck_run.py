@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with fake nodes as processes, which something happens to while it goes on."""
+"""Runs a plan with fake nodes as processes, and disturbs the run while it goes on."""
 
 import asyncio
 import sys
@@ -18,7 +18,7 @@ def fake_command(role: str, name: str) -> tuple[str, ...]:
 
 
 def run_and_strike(plan: Plan, strike: Callable[[Manager], None], after_images: int = 4) -> tuple[Outcome, float]:
-    """Call `strike` once all receivers have this number of complete images. Return the outcome, and the seconds after the strike."""
+    """Call `strike` once all receivers have `after_images` complete images. Return the outcome, and the seconds from the call to the end."""
     struck: list[float] = []
 
     def observe(progress: Progress) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Valid telegrams, one of each kind, as in schema/golden/*.xml. `python -m rashpa.testing.telegram_samples FOLDER` writes them anew."""
+"""Makes valid telegrams, one of each kind, as in schema/golden/*.xml. `python -m rashpa.testing.telegram_samples FOLDER` writes them again."""
 
 import dataclasses
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is typed as a user types it: its exit code, output and report."""
+"""Runs `rashpa run` as a user types it, and returns exit code, output and report."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def typed_run(text: str, folder: Path) -> tuple[int, str, dict[str, Any]]:
-    """Write the run file into `folder`, type `rashpa run` there, and return its exit code, its output and its report. Fail where there is no report."""
+    """Write the run file into `folder`, run `rashpa run` there, and return its exit code, its output and its report. Fail when there is no report."""
     file = folder / "run.toml"
     file.write_text(text, encoding="utf-8")
     done = subprocess.run(  # noqa: S603  our own command

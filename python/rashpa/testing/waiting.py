@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for a condition, with a deadline and a failure that names it. tools/check_waits.py lets tests wait in no other way; where time itself is the
-subject, a comment `wait: <reason>` says so."""
+"""Waits for a condition, with a deadline and a failure that names the condition. tools/check_waits.py allows no other way of waiting in tests; where
+time itself is tested, a comment `wait: <reason>` says so."""
 
 import asyncio
 import inspect
@@ -31,8 +31,8 @@ def eventually(
     process: Process | None = None,
     look_s: float = 0.02,
 ) -> T:
-    """Return `condition()` as soon as it is true. Raise AssertionError, with `what` or the condition's source, when it is not within `within_s` seconds, or
-    when `process`, which should make it true, has ended."""
+    """Return `condition()` as soon as it is true. Raise AssertionError, with `what` or the condition's source, after `within_s` seconds, or when
+    `process`, which should make it true, has ended."""
     latest = time.monotonic() + within_s
     while not (value := condition()):
         if process is not None and (status := process.poll()) is not None:
@@ -60,8 +60,8 @@ async def eventually_in_loop(
 
 
 def slowed(seconds: float) -> float:
-    """Return the time that this machine now takes for a number of seconds of a process: as long where others leave it a processor, more where they do not. Use it
-    for a bound by the clock whose subject is a time."""
+    """Return the time that this machine now takes for `seconds` of a process: more when other processes use its processors. Use it for a time limit
+    in tests of times."""
     began, used = time.monotonic(), time.process_time()
     while time.process_time() - used < _WORK_S:
         pass

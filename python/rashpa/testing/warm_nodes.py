@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that stay up from one run to the next: processes as `rashpa emulator` and `rashpa receiver` start them, and a manager in this process. For tests of runs
-that do not ask how nodes are started: each saves three processes, which are most of a small run."""
+"""Keeps nodes running from one run to the next: processes as `rashpa emulator` and `rashpa receiver` start them, and a manager in this process. It is
+for tests that do not test the start of nodes: each saves the start of three processes, which is most of a small run."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ _END_S = 20.0
 
 
 class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
-    """Starts as many nodes of each role as runs ask for. They read, write and find kernels below `folder`. `words`: further arguments of receivers;
+    """Starts as many nodes of each role as runs need. They read, write and find kernels below `folder`. `words`: further arguments of receivers;
     `environment`: variables of all nodes, besides those of this process."""
 
     def __init__(self, folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> None:
@@ -47,11 +47,11 @@ class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
         return urls[number]
 
     def run(self, file: Path, observer: Observer = unobserved) -> Outcome:
-        """Carry out the run of this file on nodes that are up, in place of local ones."""
+        """Carry out the run of this file on running nodes, in place of local ones."""
         return asyncio.run(Manager(self.plan(file), observer).run())
 
     def plan(self, file: Path) -> Plan:
-        """Return the plan of this file with nodes that are up, in place of local ones. Its output lies where the file says."""
+        """Return the plan of this file with running nodes, in place of local ones. Its output is where the file says."""
         plan = load_plan(file)
         run = plan.file.run
         there = {"output": str((file.parent / run.output).absolute())}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile bytes for a ZeroMQ socket: the wire protocol ZMTP 3.0 without the library's good manners."""
+"""Sends hostile bytes to a ZeroMQ socket by the protocol ZMTP 3.0, without the library's checks."""
 
 import contextlib
 import random
@@ -21,14 +21,14 @@ def connect(endpoint: str) -> socket.socket:
 
 
 def frame(body: bytes, flags: int = 0) -> bytes:
-    """Return a message or command with its length."""
+    """Return a message or command with its length before it."""
     if len(body) < 256:
         return bytes([flags, len(body)]) + body
     return bytes([flags | _LONG]) + struct.pack(">Q", len(body)) + body
 
 
 def ready(kind: bytes) -> bytes:
-    """Return the command that ends the handshake of a socket of this kind."""
+    """Return the command that ends the handshake, for a socket of this kind."""
     value = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
     return frame(value, _COMMAND)
 
@@ -47,7 +47,7 @@ def shake_hands(endpoint: str, kind: bytes = b"SUB") -> socket.socket:
 
 
 def subscription(topic: bytes) -> bytes:
-    """Return the message by which a subscriber asks for this topic."""
+    """Return the message with which a subscriber asks for this topic."""
     return frame(b"\x01" + topic)
 
 
@@ -62,7 +62,7 @@ def _read(peer: socket.socket, size: int) -> bytes:
 
 
 def _send(peer: socket.socket, data: bytes) -> None:
-    """Send all of it, or as much as the peer takes before it hangs up or stops reading."""
+    """Send the data, or as much as the peer takes before it closes the connection or stops reading."""
     peer.settimeout(_STALL_S)
     with contextlib.suppress(OSError):
         peer.sendall(data)
@@ -81,13 +81,13 @@ def many_topics(endpoint: str, kind: bytes = b"SUB") -> None:
 
 
 def many_short_topics(endpoint: str, kind: bytes = b"SUB") -> None:
-    """Send 40 000 subscriptions, each short enough for the socket, together too many."""
+    """Send 40 000 subscriptions, each short enough for the socket, but together too many."""
     with shake_hands(endpoint, kind) as peer:
         _send(peer, b"".join(subscription(n.to_bytes(4, "big") * 50) for n in range(40_000)))
 
 
 def garbage(endpoint: str, kind: bytes = b"SUB", seed: int = 1) -> None:
-    """Send random bytes in place of a greeting, and after a correct handshake."""
+    """Send random bytes in place of a greeting, and again after a correct handshake."""
     words = random.Random(seed)  # noqa: S311 (a test repeats itself by it)
     for start in (connect, lambda where: shake_hands(where, kind)):
         for _ in range(20):
@@ -96,7 +96,7 @@ def garbage(endpoint: str, kind: bytes = b"SUB", seed: int = 1) -> None:
 
 
 def half_handshakes(endpoint: str, kind: bytes = b"SUB") -> None:
-    """Send greetings that are cut at each place, and one without a READY after it."""
+    """Send greetings that are cut at each byte, and one without a READY after it."""
     del kind
     for size in (0, 1, 10, 11, 12, 32, 63, len(_GREETING)):
         with contextlib.suppress(OSError), connect(endpoint) as peer:
@@ -104,7 +104,7 @@ def half_handshakes(endpoint: str, kind: bytes = b"SUB") -> None:
 
 
 def lengths_that_lie(endpoint: str, kind: bytes = b"SUB") -> None:
-    """Send frames that announce up to 2⁶⁴ − 1 bytes and bring ten."""
+    """Send frames that announce up to 2⁶⁴ − 1 bytes and contain ten."""
     for size in (2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1):
         with contextlib.suppress(OSError), shake_hands(endpoint, kind) as peer:
             _send(peer, bytes([_LONG]) + struct.pack(">Q", size) + b"\x01" + bytes(9))
@@ -112,7 +112,7 @@ def lengths_that_lie(endpoint: str, kind: bytes = b"SUB") -> None:
 
 @contextlib.contextmanager
 def stalled(endpoint: str, count: int, kind: bytes = b"SUB") -> Iterator[int]:
-    """Keep `count` correct subscribers to everything, which read nothing, for the time of the context. Yield the number that were let in."""
+    """Keep `count` correct subscribers to everything, which read nothing, during the context. Yield the number of accepted ones."""
     peers: list[socket.socket] = []
     try:
         for _ in range(count):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summarises a run in a few lines: verdict, loss, rate, hits, files. Reports, file summaries and displays of a running run have the same lines."""
+"""Summarises a run in a few lines: verdict, loss, rate, hits, files. Reports, file summaries and displays during a run have the same lines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

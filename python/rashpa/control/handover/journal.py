@@ -37,7 +37,7 @@ class JournalError(RashpaError, ValueError):
 
 
 def no_such_run(where: Path) -> JournalError:
-    """Return the error for a place without a running run."""
+    """Return the error for a place where no run goes on."""
     what = "no such folder or journal" if not where.exists() else f"no *{SUFFIX} is there"
     return JournalError(
         f"{where}: there is no such run ({what}); it has not begun, has come to its end, or its output is elsewhere: give the folder of run.output"

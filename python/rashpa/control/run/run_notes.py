@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records a running run for its observer, its journal, and its outcome."""
+"""Records a run while it goes on, for its observer, its journal, and its outcome."""
 
 import contextlib
 import socket

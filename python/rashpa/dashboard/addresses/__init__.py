@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and answers that addresses of the page share."""
+"""Holds the checks and answers that the page's addresses share."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks that addresses of the page share, and the parts of it that are fetched when they are opened."""
+"""Checks requests to addresses of the page, and serves parts of the page that browsers fetch when they are opened."""
 
 import functools
 from pathlib import Path
@@ -14,13 +14,13 @@ from rashpa.data.base.plain_text import BIDIRECTIONAL
 
 
 def check_way(keys: Keys, key: str) -> None:
-    """Answer 404 unless `key` is the part of an address that only pages know."""
+    """Answer 404 unless `key` is the secret part of addresses that only pages know."""
     if not keys.is_way(key):
         raise HTTPError(404)
 
 
 def operator_of(handler: RequestHandler) -> Session:
-    """Return the session of a browser that may give orders. Answer 403 to any other."""
+    """Return the session of a browser with the right to give orders. Answer 403 to other browsers."""
     session: Session | None = getattr(handler.request, SESSION, None)
     if session is None or not session.may_order:
         raise HTTPError(403)
@@ -34,7 +34,7 @@ def _template(path: Path) -> Template:
 
 
 class PartOfPage(RequestHandler):
-    """Serves a part of the page that browsers fetch when it is opened, and never keep."""
+    """Serves a part of the page that browsers fetch when it is opened, and do not cache."""
 
     def set_default_headers(self) -> None:
         self.set_header("X-Content-Type-Options", "nosniff")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calibration of the run on the page."""
+"""Shows the calibration of the run on the page."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The address of the pictures of a calibration."""
+"""Serves the pictures of a calibration."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _TEMPLATE = Path(__file__).parent / "maps.html"
 
 
 class CalibrationMaps(PartOfPage):
-    """Serves any browser that may look. `plan`: returns that of the run; `one`: a lock, so that one module is read at a time."""
+    """Serves any browser with the right to look. `plan`: returns the run's plan; `one`: a lock, so that only one module is read at a time."""
 
     def initialize(self, keys: Keys, plan: Callable[[], Plan | None], one: asyncio.Lock) -> None:
         self._keys, self._plan, self._one = keys, plan, one

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pedestal and gain of one module as small pictures, with the files that they are of and the age of these."""
+"""Draws pedestal and gain of one module as small pictures, with their files and the files' age."""
 
 import base64
 from collections.abc import Iterator, Sequence
@@ -24,12 +24,12 @@ _HOUR_S, _DAY_S = 3600.0, 86400.0
 
 
 class CalibrationError(RashpaError, ValueError):
-    """Reports that there is no calibration to show; says why."""
+    """Reports that there is no calibration to show; the text gives the reason."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Holds a fact of the maps, in words."""
+    """Holds a fact of the maps, as text."""
 
     name: str
     text: str
@@ -90,7 +90,7 @@ def _words(file: str, version: str, date: str, now: datetime) -> str:
 
 
 def _file_time(file: str) -> datetime | None:
-    """Return the time at which a single file was changed, None where there is none."""
+    """Return the time when a file was changed, None when there is no single file."""
     try:
         return datetime.fromtimestamp(Path(file.partition("::")[0]).stat().st_mtime, UTC)
     except OSError:
@@ -98,7 +98,7 @@ def _file_time(file: str) -> datetime | None:
 
 
 def age_of(made: datetime, now: datetime) -> str:
-    """Return an age in the unit that fits."""
+    """Return an age in a suitable unit, as text."""
     seconds = max(0.0, (now - made).total_seconds())
     if seconds >= 2 * _DAY_S:
         return f"{seconds / _DAY_S:.0f} days"
@@ -106,7 +106,7 @@ def age_of(made: datetime, now: datetime) -> str:
 
 
 def _drift(kernels: Sequence[Kernel]) -> Iterator[Fact]:
-    """Yield where one sees how far dark images have moved the pedestals."""
+    """Yield facts on how far dark images have shifted the pedestals."""
     for kernel in kernels:
         if parameters_of(kernel).get("track", "off") != "off":
             yield Fact("drift", "pedestals follow dark images; Curves shows pedestal_drift and pedestal_drift_worst")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that have ended."""
+"""Shows runs that have ended."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that have ended, by their reports."""
+"""Finds runs that have ended by their reports."""
 
 import contextlib
 import errno
@@ -32,7 +32,8 @@ _Identity = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class PastRun:
-    """Describes one past run. `number`: the number by which the page names its folder; `stored_bytes`: of its files, None in reports that do not say it."""
+    """Describes one past run. `number`: the page's number for its folder; `stored_bytes`: the size of its files, None when the report does not state
+    it."""
 
     number: int
     folder: Path
@@ -47,7 +48,8 @@ class PastRun:
 
 
 class PastRuns:
-    """Finds runs whose reports lie in these folders, or one or two levels below. A thread reads each report once, so that a hanging disk stops no page."""
+    """Finds runs with reports in the given folders, or one or two levels below. A thread reads each report once, so that a hanging disk does not
+    block a page."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self._folders = tuple(folders)
@@ -58,7 +60,7 @@ class PastRuns:
         self._thumbnails = Thumbnails()
 
     def newest(self) -> list[PastRun]:
-        """Return the known runs, the newest first; wait a moment at most for the search."""
+        """Return the known runs, the newest first. Wait only a moment for the search."""
         if self._looking is None or not self._looking.is_alive():
             self._looking = threading.Thread(target=self._look, name="past runs", daemon=True)
             self._looking.start()
@@ -66,14 +68,14 @@ class PastRuns:
         return self._newest
 
     def content(self, number: int, name: str) -> bytes:
-        """Return the content of a file of the run that the page knows by `number`. Raise OSError when there is none."""
+        """Return the content of a file of run `number` of the page. Raise OSError when there is none."""
         found = next(((folder, root) for folder, (known, root) in self._numbers.items() if known == number), None)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, "no such run", name)
         return read_below(found[1], found[0] / name, _MOST_SHOWN)
 
     def thumbnail(self, number: int) -> bytes:
-        """Return a small picture of the run that the page knows by `number`, as PNG. Raise OSError when there is none."""
+        """Return a small picture of run `number` of the page, as PNG. Raise OSError when there is none."""
         folder = next((folder for folder, (known, _) in self._numbers.items() if known == number), None)
         key = folder, self._known.get(folder / REPORT, (None,))[0] if folder is not None else None
         if key not in self._thumbnails:
@@ -89,7 +91,7 @@ class PastRuns:
         self._newest = runs[:_MOST_RUNS]
 
     def _reports(self) -> Iterator[tuple[Path, Path]]:
-        """Yield the path of each report once, with the folder of ours that it is below."""
+        """Yield the path of each report once, with the given folder above it."""
         seen = set()
         for root in self._folders:
             for folder in _folders_of(root):
@@ -111,7 +113,7 @@ class PastRuns:
 
 
 def _folders_of(root: Path, depth: int = _DEPTH) -> Iterator[Path]:
-    """Yield `root` and the folders below it, as deep as reports may lie. It follows no link."""
+    """Yield `root` and the folders below it, down to the depth at which reports may be. Links are not followed."""
     yield root
     if not depth:
         return
@@ -140,7 +142,7 @@ def _read(path: Path, root: Path, number: int, changed: float) -> PastRun | None
 
 
 def ending_of(report: str, after_s: float) -> Ending | None:
-    """Return the ending in the report in that folder, None when it has none of a run that began after `after_s`."""
+    """Return the end of a run from the report in the folder `report`; None when it has none of a run that began after `after_s`."""
     if not report:
         return None
     try:
@@ -159,7 +161,7 @@ def ending_of(report: str, after_s: float) -> Ending | None:
 
 
 def _count_of(value: object) -> int:
-    """Return a number of images. Raise ValueError when `value` cannot be one."""
+    """Return a number of images. Raise ValueError when `value` is not one."""
     if not isinstance(value, int) or not 0 <= value < 1 << 63:
         raise ValueError("no number of images")
     return value

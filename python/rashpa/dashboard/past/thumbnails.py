@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small pictures of past runs, of the images in their reports."""
+"""Makes small pictures of past runs from the images in their reports."""
 
 import base64
 import binascii
@@ -20,7 +20,7 @@ _PICTURE = re.compile(
 
 
 def thumbnail_of(report: bytes) -> bytes | None:
-    """Return a small PNG of the first accepted image of a report.html, else of its first picture; None when it has none that can be read."""
+    """Return a small PNG of the first accepted image of a report.html, otherwise of its first picture; None when it has no readable picture."""
     found: bytes | None = None
     for match in _PICTURE.finditer(report):
         if len(match["png"]) <= _MOST_TEXT and (found is None or match["shows"] == b"accepted"):
@@ -43,7 +43,7 @@ def thumbnail_of(report: bytes) -> bytes | None:
 
 
 class Thumbnails:
-    """Keeps those that were made; a report that changes has another key."""
+    """Caches the pictures. A report that has changed has another key."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[object, bytes | None] = OrderedDict()
@@ -52,11 +52,11 @@ class Thumbnails:
         return key in self._known
 
     def of(self, key: object) -> bytes | None:
-        """Return the picture of a key that is kept."""
+        """Return the cached picture of a key."""
         return self._known[key]
 
     def keep(self, key: object, picture: bytes | None) -> None:
-        """Keep a picture, and forget the oldest where there are too many."""
+        """Store a picture, and remove the oldest when there are too many."""
         self._known[key] = picture
         while len(self._known) > _MOST:
             self._known.popitem(last=False)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of the next run, which a person changes on the page."""
+"""Changes the settings of the next run on the page."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes single keys of a run file's text. All its other lines, comments among them, stay as they are."""
+"""Changes single keys in a run file's text. All other lines, including comments, stay unchanged."""
 
 import json
 import re
@@ -15,11 +15,11 @@ Key = tuple[str, str]
 
 
 class TextError(RashpaError, ValueError):
-    """Reports a text in which a key cannot be changed line by line."""
+    """Reports a text in which a key cannot be changed by changing one line."""
 
 
 def text_with(text: str, changes: Mapping[Key, str | int | float]) -> str:
-    """Return the text with these values. Raise TextError where the text says its tables in a way that has no line for a key."""
+    """Return the text with these values. Raise TextError when the text has its tables in a form without a line for a key."""
     wanted = tomllib.loads(text)
     changed = text
     for (table, key), value in changes.items():
@@ -39,7 +39,7 @@ def text_with(text: str, changes: Mapping[Key, str | int | float]) -> str:
 
 
 def value_text(value: str | int | float) -> str:
-    """Return a value as TOML writes it."""
+    """Return a value in TOML."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace(_DELETE, "\\u007f")
     return repr(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of the form, made from the run file's own model: kinds, bounds and descriptions are said there alone."""
+"""Makes the fields of the form from the run file's model, which is the only definition of their types, bounds and descriptions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _LONGEST = 2000  # characters of a value
 
 @dataclass(frozen=True)
 class Field:
-    """Describes one input. `name`: table and key; `bounds`: attributes of HTML, by which a browser complains before the model does."""
+    """Describes one input. `name`: table and key; `bounds`: HTML attributes with which a browser checks the value before the model does."""
 
     name: str
     kind: str
@@ -40,7 +40,7 @@ def fields_of(file: RunFile) -> list[Field]:
 
 
 def field_of(name: str, key: str, section: BaseModel) -> Field:
-    """Return the input for one key of a model, with the value that it has now."""
+    """Return the input for one key of a model, with its present value."""
     info = type(section).model_fields[key]
     number = info.annotation in (int, float)
     bounds = {"step": "any" if info.annotation is float else "1"} if number else {"maxlength": str(_LONGEST)}
@@ -53,7 +53,7 @@ def field_of(name: str, key: str, section: BaseModel) -> Field:
 
 
 def changes_of(file: RunFile, given: Mapping[str, str]) -> dict[Key, str | int | float]:
-    """Return the keys whose values differ from those of the file. A text that is no number goes on as it is: the model says what is wrong with it."""
+    """Return the keys with values that differ from those of the file. A text that is no number is returned unchanged, so that the model reports it."""
     found: dict[Key, str | int | float] = {}
     for table, key in KEYS:
         text = given.get(f"{table}.{key}")

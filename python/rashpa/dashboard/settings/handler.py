@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The address of the form: it gives the form of a template, and takes the settings of the next run."""
+"""Serves the form with the values of a template, and receives the settings of the next run."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,8 @@ _TEMPLATE = Path(__file__).parent / "form.html"
 
 
 class Settings(PartOfPage):
-    """Serves browsers of operators. `use`: takes the plan of the next run, and returns why not, empty when it has; `record`: called with role and address."""
+    """Serves browsers of operators. `use`: sets the plan of the next run, and returns the reason for a refusal, otherwise an empty text; `record`:
+    called with role and address."""
 
     def initialize(
         self, keys: Keys, next_run: NextRun | None, use: Callable[[Plan], str], record: Callable[[str, str, str], None]

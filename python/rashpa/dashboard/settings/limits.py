@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The address of the form for limits of vetoes: it gives the limits of the run that goes on, and takes others for the next stack."""
+"""Serves the form for limits of vetoes with the present limits of the run, and receives new limits for the next stack."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ _MOST_LINES = 50  # changes that the page shows, the newest
 
 @dataclass(frozen=True)
 class VetoForm:
-    """Describes the form of one veto of a buffer, both by their names in the run file."""
+    """Describes the form for one veto of a buffer; both have their names in the run file."""
 
     buffer: str
     step: str
@@ -32,7 +32,8 @@ class VetoForm:
 
 
 def vetoes_of(scene: Scene) -> Iterator[VetoForm]:
-    """Yield the vetoes of the run with limits that may change, and their values now. A group has one form: its members have the same limits."""
+    """Yield the vetoes of the run with limits that may change, and their present values. A group has one form, because its members share their
+    limits."""
     if scene.plan is None or not scene.going:
         return
     changes = changes_by_buffer(scene)
@@ -45,13 +46,14 @@ def vetoes_of(scene: Scene) -> Iterator[VetoForm]:
 
 
 def changes_by_buffer(scene: Scene) -> Mapping[str, tuple[LimitChange, ...]]:
-    """Return the changes that nodes have reported, by buffer."""
+    """Return the changes of limits that nodes have reported, by buffer."""
     told = [node.status.destination for node in scene.nodes if node.status is not None and node.status.destination]
     return {buffer.name: buffer.limits for destination in told for buffer in destination.buffers}
 
 
 class LimitsForm(PartOfPage):
-    """Serves browsers of operators. `scene`: returns the newest; `journal`: returns that of the run; `record`: called with order, role and address."""
+    """Serves browsers of operators. `scene`: returns the newest scene; `journal`: returns the path of the run's journal; `record`: called with order,
+    role and address."""
 
     def initialize(
         self,

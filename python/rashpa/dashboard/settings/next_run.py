@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run file of the next run: the one that was given, or a template, with the values of the form."""
+"""Makes the run file of the next run from the given one, or a template, and the values of the form."""
 
 import contextlib
 import itertools
@@ -20,7 +20,7 @@ _MOST_TEMPLATES = 200
 
 
 class NextRun:
-    """Makes run files for the page. `given`: the plan that the page was started with; `folder`: of templates, None without any."""
+    """Makes run files for the page. `given`: the plan with which the page was started; `folder`: the folder of templates, None without one."""
 
     def __init__(self, given: Plan, folder: Path | None) -> None:
         self._given = given.source.path
@@ -37,12 +37,12 @@ class NextRun:
         return []
 
     def read(self, template: str) -> tuple[RunFile, RunFileSource]:
-        """Read a template, or the given file for an empty name. Raise RunFileError."""
+        """Return the run file of a template, or the given run file for an empty name. Raise RunFileError."""
         return read_run_file(self._path_of(template))
 
     def made(self, template: str, values: Mapping[str, str]) -> Plan:
-        """Return the plan of a template with these values. Where they differ from the template's, they are in a new file beside it. Raise RunFileError with the
-        run file's own messages, OSError when the file cannot be written."""
+        """Return the plan of a template with these values. When they differ from the template's, write them into a new file beside it. Raise
+        RunFileError with the run file's own messages, OSError when the file cannot be written."""
         file, source = self.read(template)
         changes = changes_of(file, values)
         if not changes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts of EIGER's Stream V1 (JSON and bytes, each a frame of its own), as those of Stream V2. They are not trusted."""
+"""Decodes start messages of EIGER's Stream V1 (frames of JSON and of bytes) into those of Stream V2. They are not trusted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ARRAYS: Mapping[str, tuple[str, str]] = {
 
 
 def read_start(frames: Sequence[bytes]) -> Start:
-    """Read the frames of a start (header_detail none, basic or all). Raise StreamError when they are none, or are damaged."""
+    """Decode the frames of a start message (header_detail none, basic or all). Raise StreamError when they are no start message, or damaged."""
     head = _object(frames[0] if frames else b"")
     series = head.get("series")
     if not text_of(head.get("htype")).startswith("dheader-1.") or type(series) is not int or series < 0:
@@ -79,7 +79,7 @@ def _is_object(frame: bytes) -> bool:
 
 
 def _object(frame: bytes) -> dict[str, Any]:
-    """Return the entries of an object. Raise StreamError when the frame is none, or too long."""
+    """Return the entries of a JSON object. Raise StreamError when the frame is no object, or too long."""
     if len(frame) > _MOST_JSON_BYTES:
         raise StreamError(f"a description of {len(frame)} bytes, {_MOST_JSON_BYTES} at most; correct the sender")
     try:
@@ -100,7 +100,7 @@ def _translation(about: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _array(name: str, said: Mapping[str, Any], dtype: str, data: bytes) -> PackedArray:
-    """Return the numbers behind their description; its first side is the width. Raise StreamError."""
+    """Return the array of numbers that follows its description. The description gives the width first. Raise StreamError."""
     sides = said.get("shape")
     if said.get("type") != dtype or not isinstance(sides, list) or len(sides) != 2:
         raise StreamError(f"{name}: no array of {dtype} with two sides; correct the sender")

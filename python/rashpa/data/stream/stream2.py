@@ -255,7 +255,7 @@ _MOST_FURTHER = 16
 
 
 def _further(found: Mapping[str, Any], user: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return unknown names; of the numbers of a pipeline each."""
+    """Return the names of unknown fields, including the names of a pipeline's numbers."""
     names = [str(name) for name in found if name not in _OF_IMAGES]
     for name, value in user.items():
         if isinstance(value, Mapping):

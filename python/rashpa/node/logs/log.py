@@ -173,7 +173,7 @@ class NodeLog(logging.Handler):
         )
 
     def end(self) -> None:
-        """Copy the count of a repeated entry, and store no more entries."""
+        """Copy a last repeated entry with its count to the file. Call it last."""
         with self._guard:
             self._copy_repeated()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A prepared process: `python -P -m rashpa.testing.prepared FD PADDING`."""
+"""Runs a prepared process: `python -P -m rashpa.testing.prepared FD PADDING`."""
 
 from rashpa.testing.prepared import prepared_server
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first process of a command: it starts the command, and waits for it and for the processes that lose their parent. Commands of rashpa that programs hand over are forked from it."""
+"""Runs the first process of a command: it starts the command, and waits for it and for processes that lose their parent. It also forks the rashpa
+commands that programs request."""
 
 import contextlib
 import os
@@ -17,7 +18,8 @@ _Got = tuple[prepared_server.Order, list[int]]
 
 
 def serve(name: str | None) -> _Got | None:
-    """Fork the command, then what is handed over at the socket `name`, and end with the command. Return in a child: None to the command, its order to others."""
+    """Fork the command, then the commands requested at the socket `name`, and end with the command. In a child, return None for the command, and the
+    order for others."""
     wake, woken = socket.socketpair()
     for one in (wake, woken):
         one.setblocking(False)
@@ -35,7 +37,7 @@ def serve(name: str | None) -> _Got | None:
 
 
 def _forget(sockets: list[socket.socket]) -> None:
-    """Close the descriptors of the parent in a child."""
+    """Close the parent's descriptors in a child."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for one in sockets:
@@ -43,7 +45,7 @@ def _forget(sockets: list[socket.socket]) -> None:
 
 
 class _Server:
-    """Waits for requests, for ends of requests, and for ends of processes."""
+    """Waits for requests, for the end of requests, and for the end of processes."""
 
     def __init__(self, command: int, listener: socket.socket, wake: socket.socket, woken: socket.socket) -> None:
         self._command = command
@@ -52,7 +54,7 @@ class _Server:
         self._environment, self._limits = read_at_start(os.environ), _limits()
 
     def go_on(self, listens: bool) -> _Got | None:
-        """Return in a child; the process itself ends with its command."""
+        """Return only in a child; the parent process ends with its command."""
         while True:
             waited = [self._wake, *([self._listener] if listens else []), *self._requests.values()]
             ready = select.select(waited, [], [])[0]
@@ -84,7 +86,8 @@ class _Server:
                     request.sendall(STATUS.pack(os.waitstatus_to_exitcode(status)))
 
     def _take(self) -> _Got | None:
-        """Fork what is asked for, where a child has what it would have as an ordinary process; else the other end has to start it. Return the order in the child."""
+        """Fork the requested command if a child would have all that it has as an ordinary process; otherwise the requester must start it. In the
+        child, return the order."""
         request, _ = self._listener.accept()
         try:
             got = prepared_server.receive(request)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command of rashpa that a program starts by name, without the time that an interpreter needs for its imports: `python -IS handed_over.py NAME PYTHON WORD…` has
-it forked by the process that listens at the socket NAME (first_process.py), passes signals on and ends as the command ends. Where nobody listens, or where the
-forked process would lack something, it becomes `PYTHON -m rashpa.cli.entry WORD…` itself. It imports nothing of rashpa.
-"""
+"""Starts a command of rashpa by name without the time that an interpreter needs for its imports: `python -IS handed_over.py NAME PYTHON WORD…`. The
+process that listens at the socket NAME (first_process.py) forks the command; this program passes signals on to it and ends with it. When nobody
+listens, or when the forked process would lack something, this process itself becomes `PYTHON -m rashpa.cli.entry WORD…`. It imports nothing of
+rashpa."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ _NUMBER = struct.Struct("=i")
 
 
 def _is_plain() -> bool:
-    """Return whether this process has nothing that a forked one would lack: ignored signals, a terminal, more descriptors."""
+    """Return True when this process has nothing that a forked one would lack: ignored signals, a terminal, more descriptors."""
     descriptors = {int(one) for one in os.listdir("/proc/self/fd")}  # noqa: PTH208  pathlib takes longer to import than all else here
     more = [one for one in descriptors - {0, 1, 2} if os.path.exists(f"/proc/self/fd/{one}")]  # noqa: PTH110
     if more or not {0, 1, 2} <= descriptors or any(os.isatty(one) for one in (0, 1, 2)):
@@ -26,7 +26,7 @@ def _is_plain() -> bool:
 
 
 def _ask(name: str, command: list[str]) -> tuple[socket.socket, int] | None:
-    """Return the connection to the server and the number of the forked process, or None."""
+    """Return the connection to the server and the number of the forked process; None when it cannot fork."""
     umask = os.umask(0)
     os.umask(umask)
     with open("/proc/self/limits", encoding="ascii") as file:  # noqa: PTH123
@@ -55,7 +55,7 @@ def _send(number: int, which: int) -> None:
 
 
 def main() -> None:
-    """Hand the command over, and wait for its end."""
+    """Request the command, and wait for its end."""
     name, python, *words = sys.argv[1:]
     command = [python, "-m", "rashpa.cli.entry", *words]
     signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of rashpa that tests start, without the time that an interpreter needs for its imports: `subprocess.Popen` asks a prepared process to fork them.
+"""Starts commands of rashpa in tests without the time that an interpreter needs for its imports: `subprocess.Popen` asks a prepared process to fork
+them.
 
-A command is a child of this process, with the arguments, descriptors, folder and environment that it was given. A start is an ordinary one where it asks for
-more than the server can give: a function before the start, other limits, a terminal, or variables that interpreters and libraries read when they start.
-RASHPA_TEST_EXEC=1 makes all starts ordinary ones.
+A command is a child of this process, with the arguments, descriptors, folder and environment that it was given. A start is an ordinary one when it
+needs more than the server supports. Examples are a function before the start, other limits, a terminal, or variables that interpreters and libraries
+read when they start. With RASHPA_TEST_EXEC=1, all starts are ordinary ones.
 """
 
 import atexit
@@ -68,7 +69,7 @@ _LONGEST_VARIABLES = prepared_server.VARIABLE_PADDING
 
 
 class _Server:
-    """The other end of a prepared process."""
+    """The other end of the connection to a prepared process."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -76,7 +77,7 @@ class _Server:
 
     @classmethod
     def start(cls, environment: Mapping[str, str]) -> "_Server":
-        """Start the process. It imports while this one goes on; the first order waits for it."""
+        """Start the process. It imports while this process continues; the first order waits for it."""
         here, there = socket.socketpair()
         with there:
             process = subprocess.Popen(  # noqa: S603  our own module
@@ -102,7 +103,7 @@ class _Server:
         return cls(here)
 
     def fork(self, order: prepared_server.Order, descriptors: Sequence[int]) -> int:
-        """Return the number of a new process. Raise OSError when the server is gone or cannot fork."""
+        """Return the number of a new process. Raise OSError when the server has ended or cannot fork."""
         body = json.dumps(order._asdict()).encode()
         with self._lock:
             socket.send_fds(self._connection, [prepared_server.HEAD.pack(len(body))], descriptors)
@@ -122,7 +123,7 @@ def _end(connection: socket.socket, process: "subprocess.Popen[bytes]") -> None:
 
 
 class _State:
-    """The server of this process, and its state when commands began to be forked: children of the server inherit that."""
+    """Holds the server of this process, and the state of the process when commands began to be forked, which children of the server inherit."""
 
     server: _Server | None = None
     ordinary = False
@@ -131,21 +132,21 @@ class _State:
 
 
 def install() -> None:
-    """Let commands of rashpa be forked from now on, in this process and in those that it starts. The first one starts the server."""
+    """Fork commands of rashpa from now on, in this process and in those that it starts. The first command starts the server."""
     if os.environ.get(VARIABLE, "") in ("", "0") and prepared_server.can_serve():
         _State.environment, _State.limits = dict(os.environ), _limits()
         subprocess.Popen._execute_child = _execute_child  # type: ignore[attr-defined]
 
 
 def use(connection: socket.socket) -> None:
-    """Let commands of rashpa be forked by the server at the other end."""
+    """Fork commands of rashpa with the server at the other end of `connection`."""
     _State.server = _Server(connection)
     install()
 
 
 @contextlib.contextmanager
 def ordinary_starts() -> Iterator[None]:
-    """Start commands as users do, within."""
+    """Start commands, during the context, as users do."""
     before, _State.ordinary = _State.ordinary, True
     try:
         yield
@@ -158,7 +159,7 @@ def _limits() -> list[tuple[int, int]]:
 
 
 def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that an interpreter or a library reads when it starts: a forked process has those of its server."""
+    """Return the variables that an interpreter or a library reads when it starts. A forked process has its server's values."""
     return {
         key: value
         for key, value in environment.items()
@@ -167,12 +168,12 @@ def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _inherits(environment: Mapping[str, str]) -> bool:
-    """Return whether a child of the server has the limits of this process, and found these variables when it started."""
+    """Return True when a child of the server has the limits of this process, and had these variables when it started."""
     return _State.limits == _limits() and read_at_start(_State.environment) == read_at_start(environment)
 
 
 def _is_ours(words: object) -> bool:
-    """Return whether these are the words of a command of rashpa, by this interpreter."""
+    """Return True when these are the words of a rashpa command with this interpreter."""
     if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words) or not words:
         return False
     if sum(len(os.fsencode(word)) + 1 for word in words) > _LONGEST:
@@ -202,7 +203,7 @@ def _order(words: Sequence[str], given: Mapping[str, Any], environment: Mapping[
 
 
 def _forked(given: Mapping[str, Any]) -> int | None:
-    """Return the number of the process that was forked for this start, or None where it has to be an ordinary one."""
+    """Return the number of the process that was forked for this start, None when an ordinary start is needed."""
     words = given["args"]
     if (
         _State.ordinary

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python process that has imported rashpa and becomes its commands: each request forks a child of the process that asks, which goes on as
-`python -m rashpa.…` would. A start then takes milliseconds, where an interpreter needs 0.4 s of a processor for its imports.
+"""A Python process that has imported rashpa and becomes its commands: each request forks a child of the requesting process, which continues like
+`python -m rashpa.…`. A start then takes milliseconds; an interpreter needs 0.4 s of a processor for its imports.
 
 `python -P -m rashpa.testing.prepared FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
 """
@@ -95,7 +95,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Order(NamedTuple):
-    """The command that a child becomes."""
+    """Describes the command that a child becomes."""
 
     arguments: list[str]  # of the interpreter, without its own name: -m MODULE …, -P -m MODULE …, or a script …
     name: str
@@ -109,7 +109,8 @@ class Order(NamedTuple):
 
 
 class _Here:
-    """This process: whether it has been prepared, where others see its variables, and which of `_LATER` a process has imported that was forked."""
+    """Describes this process: whether it is prepared, where its variables are for other processes, and which modules of `_LATER` a forked process has
+    imported."""
 
     prepared = False
     errors = "strict"  # of standard input and output, as the locale has them
@@ -118,16 +119,16 @@ class _Here:
 
 
 class _Noted(importlib.abc.MetaPathFinder):
-    """Finds nothing, and notes that a module of `_LATER` is imported."""
+    """Finds no module, and notes when a module of `_LATER` is imported."""
 
     def find_spec(self, name: str, *_: object) -> None:
-        """Return None: others find it."""
+        """Return None, so that other finders find the module."""
         if name in _LATER and _Here.wanted is not None:
             _Here.wanted[_LATER.index(name)] = 1
 
 
 def learn() -> None:
-    """Import what forked commands have imported: the next ones find it."""
+    """Import the modules that forked commands have imported, so that later commands have them."""
     wanted = _Here.wanted
     new = [name for place, name in enumerate(_LATER) if wanted and wanted[place] and name not in sys.modules]
     for name in new:
@@ -139,7 +140,7 @@ def learn() -> None:
 
 
 def is_prepared() -> bool:
-    """Return whether this process was forked from one that has imported rashpa."""
+    """Return True when this process was forked from one that has imported rashpa."""
     return _Here.prepared
 
 
@@ -159,18 +160,19 @@ def receive(connection: socket.socket) -> tuple[Order, list[int]] | None:
 
 
 def _thread_word() -> int:
-    """Return the address where the C library keeps this thread's number: a child has another one. 0 where the kernel does not give it."""
+    """Return the address where the C library keeps this thread's number, because a child has another number. Return 0 when the kernel does not give
+    it."""
     address = ctypes.c_void_p()
     return (address.value or 0) if _LIBC.prctl(_GET_TID_ADDRESS, ctypes.byref(address), 0, 0, 0) == 0 else 0
 
 
 def can_serve() -> bool:
-    """Return whether this machine has what a server needs."""
+    """Return True when this machine has the features that a server needs."""
     return sys.platform == "linux" and os.uname().machine in _CLONE and _thread_word() != 0
 
 
 def fork_sibling() -> int:
-    """Fork a process whose parent is the parent of this one. Return its number here and 0 there. This process must have one thread."""
+    """Fork a process with the same parent as this one. Return its number here and 0 in the new process. This process must have one thread."""
     flags = _CLONE_PARENT | _CHILD_SETTID | _CHILD_CLEARTID | signal.SIGCHLD
     word = ctypes.c_void_p(_thread_word())
     machine = os.uname().machine
@@ -186,8 +188,8 @@ def fork_sibling() -> int:
 
 
 def _disguise(words: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Show `words` as the command line of this process, with empty words behind them, and these variables beside those of the server. They lie where the
-    server's command line and its long variable were."""
+    """Show `words` as the command line of this process, and these variables besides those of the server. They are written where the server's command
+    line and its long variable are."""
     with contextlib.suppress(OSError, ValueError):
         begin, end = _span(_ARGUMENTS)
         line = b"".join(os.fsencode(word) + b"\0" for word in words)[: end - begin - 1]
@@ -205,7 +207,7 @@ def _span(fields: slice) -> tuple[int, int]:
 
 
 def _find_variable() -> tuple[int, int] | None:
-    """Return where the long variable lies that the server was given for its children, and how long it is."""
+    """Return place and length of the long variable that the server was given for its children."""
     long = os.fsencode(f"{VARIABLE}={os.environ.pop(VARIABLE, '')}")
     with contextlib.suppress(OSError, ValueError):
         begin, end = _span(_VARIABLES)
@@ -216,7 +218,7 @@ def _find_variable() -> tuple[int, int] | None:
 
 
 def _streams(environment: Mapping[str, str]) -> None:
-    """Open the standard streams anew, as an interpreter does at its start. None is a terminal: such starts are ordinary ones."""
+    """Open the standard streams again, as an interpreter does when it starts. None is a terminal: such starts are ordinary ones."""
     at_once = environment.get("PYTHONUNBUFFERED", "") != ""
     encoding, _, said = environment.get("PYTHONIOENCODING", "").partition(":")
     otherwise = "strict" if encoding else _Here.errors
@@ -239,7 +241,7 @@ def _streams(environment: Mapping[str, str]) -> None:
 
 
 def _place(order: Order, descriptors: list[int]) -> None:
-    """Give this process what the order says it has: session, folder, environment and descriptors."""
+    """Give this process the session, folder, environment and descriptors of the order."""
     if order.session:
         os.setsid()
     high = [os.dup2(one, 256 + place) for place, one in enumerate(descriptors)]
@@ -259,7 +261,7 @@ def _place(order: Order, descriptors: list[int]) -> None:
 
 
 def go_on(name: str, arguments: Sequence[str]) -> NoReturn:
-    """Run the module or script that the interpreter `name` is given as the main program of this process, to its end."""
+    """Run the module or script in the interpreter's arguments as the main program of this process, to its end."""
     _disguise([name, *arguments], os.environ)
     sys.orig_argv[:] = [name, *arguments]
     if not _is_leaf(arguments):
@@ -281,7 +283,7 @@ def go_on(name: str, arguments: Sequence[str]) -> NoReturn:
 
 
 def prepare() -> None:
-    """Import what commands and nodes need, and let the collector pass over it."""
+    """Import the modules that commands and nodes need, and exclude them from garbage collection."""
     _Here.variables = _find_variable()
     _Here.wanted = mmap.mmap(-1, len(_LATER))
     _Here.errors = sys.stdin.errors or "strict"
@@ -294,7 +296,7 @@ def prepare() -> None:
 
 
 def serve(connection: socket.socket) -> tuple[Order, list[int]] | None:
-    """Answer orders. Return None at the end of the other side; in a child return its order and descriptors."""
+    """Answer orders. Return None when the other end closes; in a child, return its order and descriptors."""
     while True:
         try:
             got = receive(connection)
@@ -312,7 +314,7 @@ def serve(connection: socket.socket) -> tuple[Order, list[int]] | None:
 
 
 def nested() -> None:
-    """Start a server of this process's own: the processes that it starts are its children. Call it before there is a second thread."""
+    """Start a separate server for this process: the processes that it starts are its own children. Call it before there is a second thread."""
     from rashpa.testing.prepared import prepared_python  # it imports this module
 
     here, there = socket.socketpair()
@@ -355,8 +357,8 @@ def run(order: Order, descriptors: list[int]) -> NoReturn:
 
 
 def _end(end: SystemExit) -> NoReturn:
-    """End this process as an interpreter ends, and leave its objects to the kernel. Freeing them writes to nearly every page that this process shares with its
-    server, and each of these pages is copied for that: 45 MB for the shortest command."""
+    """End this process as an interpreter does, but without freeing its objects. Freeing them would write to nearly every page that it shares with its
+    server, and copy these pages: 45 MB for the shortest command."""
     if end.code is not None and not isinstance(end.code, int):
         raise end  # the interpreter prints it
     threading._shutdown()  # type: ignore[attr-defined]
@@ -370,13 +372,13 @@ def _end(end: SystemExit) -> NoReturn:
 
 
 def _is_leaf(words: Sequence[str]) -> bool:
-    """Return whether this command starts no others of rashpa: nodes, and readers under limits."""
+    """Return True when this command starts no other rashpa command: nodes, and readers under limits."""
     of_rashpa = words[2:3] if words[0] == "-m" else words[1:2]
     return list(words[:2]) == ["-P", "-m"] or list(of_rashpa) in (["emulator"], ["receiver"])
 
 
 def main() -> None:
-    """Import, then serve the socket that this process was given."""
+    """Import the modules, then serve the socket that this process was given."""
     connection = socket.socket(fileno=int(sys.argv[1]))
     prepare()
     if threads := len(os.listdir("/proc/self/task")) - 1:  # noqa: PTH208

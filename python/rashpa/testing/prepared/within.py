@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command in namespaces of its own: `python -P -m rashpa.testing.prepared.within [--alone] [--shared-memory FOLDER] [--commands NAME] -- WORD…`.
+"""Runs a command in separate namespaces: `python -P -m rashpa.testing.prepared.within [--alone] [--shared-memory FOLDER] [--commands NAME] -- WORD…`.
 
-`--alone`: with a network and process numbers of its own; all that it has started ends with it. `--shared-memory`: FOLDER is its /dev/shm. `--commands`: commands of
-rashpa that its programs start by handed_over.py are forked here. In a prepared process the command is run by this one, and is started in its place elsewhere.
+`--alone`: use a separate network and separate process numbers; all processes that it has started end with it. `--shared-memory`: FOLDER is its
+/dev/shm. `--commands`: fork the rashpa commands that its programs start by handed_over.py. In a prepared process, this process becomes the command;
+elsewhere it starts the command.
 """
 
 import argparse
@@ -45,7 +46,7 @@ def _own_shared_memory(folder: str) -> None:
 
 
 def _own_everything() -> None:
-    """Leave users, mounts, the network and process numbers: the next child is the first process."""
+    """Enter new namespaces for users, mounts, the network and process numbers; the next child is the first process there."""
     user, group = os.geteuid(), os.getegid()
     _called(_LIBC.unshare(_NEW_USERS | _NEW_MOUNTS | _NEW_NETWORK | _NEW_PROCESSES), "namespaces")
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
@@ -54,7 +55,7 @@ def _own_everything() -> None:
 
 
 def _furnish() -> None:
-    """Give the first process a /proc of its own numbers, and a network that reaches itself."""
+    """Give the first process a /proc of its own process numbers, and a network with a loopback interface."""
     _LIBC.prctl(_END_WITH_PARENT, signal.SIGKILL)
     _mount("none", "/", None, _ALL_BELOW | _PRIVATE)
     _mount("proc", "/proc", "proc", _NO_SET_UID | _NO_PROGRAMS | _NO_DEVICES)
