@@ -177,6 +177,7 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
       break;
     case Target::Kind::skip:
       if (!write.has_immediate) return counters_->bad_records.add(1);
+      ++port.other_events;
       port.assembly.put_skip(decode_frame_record(write.payload), write.immediate, now);
       settle(port, now, out);
       break;
@@ -189,7 +190,10 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
 // An event that is no write of a record of ours, as foreign senders make them: it ends the image that its own lines, or
 // those before it, belong to.
 void PacketHandler::bare_event(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
-  if (!port.lines_of) return counters_->bad_records.add(1);
+  if (!port.lines_of) {
+    ++port.other_events;
+    return counters_->bad_records.add(1);
+  }
   port.assembly.put_bare_event(*port.lines_of, now);
   settle(port, now, out);
 }

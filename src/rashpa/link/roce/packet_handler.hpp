@@ -36,6 +36,7 @@ struct PacketDtp : Told {
   Assembly assembly;
   Target target;                          // of the open message
   std::uint64_t target_offset = 0;        // destination offset of its first byte
+  std::uint64_t other_events = 0;         // RC: events that end no image; each gets its receive back at once
   std::optional<std::uint64_t> lines_of;  // image of the latest lines, for events that name none
   bool source_known = false;  // packets from other IP addresses are refused; of UD, from other queue pairs, too
   std::array<std::uint8_t, 16> source_ip{};

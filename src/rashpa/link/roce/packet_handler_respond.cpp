@@ -29,8 +29,9 @@ bool PacketHandler::respond(RcResponder& responder, PacketDtp& port, const wire:
     counters_->acks_received.add(1);
     return false;
   }
-  // As an RNIC has it: twice the slots are posted at the start, and one more for each image released.
-  responder.set_receives(port.assembly.granted() + port.assembly.dtp().placement.slots);
+  // Twice the slots are posted at the start, and one more for each image released and for each event of no image. A
+  // source that waits for a slot says so again and again: its words may not take the receives of images.
+  responder.set_receives(port.assembly.granted() + port.assembly.dtp().placement.slots + port.other_events);
   switch (responder.receive(bth, bytes, write)) {
     case RcVerdict::accepted:
       return true;

@@ -269,5 +269,34 @@ TEST_F(Handler, the_middle_of_a_message_that_outlived_its_image_is_late) {
   EXPECT_TRUE(region == before) << "it must not be taken for image 3, which has the same slot";
 }
 
+TEST_F(Handler, a_source_that_waits_takes_no_receive_from_its_images) {
+  options.transport = Transport::rc;
+  make();
+  const auto as_rc = [&](wire::Packet made) {
+    made.bth.opcode = wire::as_rc(made.bth.opcode);
+    give(made);
+  };
+  const auto image_by_rc = [&](std::uint64_t index) {
+    source->prepare(index);
+    const std::uint64_t at = dtp.placement.image_offset(index);
+    for (std::uint32_t n = 0; n < 4; ++n)
+      as_rc(packet(0x2A, at + n * dtp.placement.pitch, source->payload().subspan(n * 256UL, 256)));
+    as_rc(event_packet(source->record(index)));
+  };
+  image_by_rc(0);
+  FrameRecord waits = source->record(0);  // of the latest image, none of which was skipped
+  waits.flags = FrameRecord::skipped;
+  waits.user = {};
+  for (int word = 0; word < 20; ++word) {  // there are receives for six: twice the slots
+    wire::Packet made = event_packet(waits);
+    made.reth->virtual_address = dtp.placement.skip_offset();
+    as_rc(made);
+  }
+  EXPECT_EQ(stats()["skip_events"], 20U);
+  image_by_rc(1);
+  ASSERT_EQ(arrivals.size(), 2U);
+  EXPECT_EQ(arrivals[1].completeness, Completeness::complete);
+}
+
 }  // namespace
 }  // namespace rashpa::link::roce
