@@ -110,13 +110,13 @@ class Faults : public testing::Test {
     OutputFiles files(run);
     const auto store = make_raw_store(run, files, std::make_unique<FaultyWriter>(run.raw.in_flight, faults));
     files.begin();
-    const memory::Buffer memory(kStack * image_bytes(), memory::MemoryKind::pageable);
+    const memory::Buffer memory(shift_ + kStack * image_bytes(), memory::MemoryKind::pageable);
     for (std::uint64_t n = 0; n < images; n += kStack) {
       Stack stack;
       stack.count = kStack;
       stack.images.resize(kStack);
       for (std::uint32_t i = 0; i < kStack; ++i) {
-        std::byte* pixels = memory.data() + i * image_bytes();
+        std::byte* pixels = memory.data() + shift_ + i * image_bytes();
         fill(n + i, pixels);
         stack.images[i].pixels = pixels;
         stack.images[i].decision = Decision::accepted;
@@ -140,6 +140,9 @@ class Faults : public testing::Test {
       (void)eventually(written, "", std::chrono::milliseconds(100));  // wait: nothing may come, and if so not soon
     }
     written_before_ = store->stats().images_written;
+    if (lets_go_) {
+      EXPECT_EVENTUALLY((store->poll(), open_files() == 1U)) << "two files are full";
+    }
     if (gone_) fs::remove(files.data(1));
     store->settle(error_);
     std::uint64_t held = 0;
@@ -155,6 +158,15 @@ class Faults : public testing::Test {
     EXPECT_EQ(store->stats().images_written, held);
     return held;
   }
+  /// Files of pixels that this process has open.
+  static std::size_t open_files() {
+    std::size_t open = 0;
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      open += fs::read_symlink(entry.path(), gone).extension() == ".raw" ? 1U : 0U;
+    }
+    return open;
+  }
   struct Place {
     StoredPlace stored;
     std::uint64_t image;
@@ -162,8 +174,10 @@ class Faults : public testing::Test {
   };
   fs::path folder_;
   std::uint32_t width_ = 64;  // an image is two blocks
+  std::size_t shift_ = 0;     // of the pixels, from a multiple of the disk's alignment
   std::vector<Place> places_;
   std::uint64_t written_before_ = 0;  // the end
+  bool lets_go_ = false;              // of full files, before the end
   bool gone_ = false;                 // the first file, at the end
   std::string error_;
 };
@@ -176,6 +190,11 @@ TEST_F(Faults, images_count_as_written_behind_a_sync_that_came_after_their_write
 TEST_F(Faults, a_sync_does_not_wait_for_the_writes_behind_it) {
   EXPECT_EQ(store_with({.held_write = 1}, 20), 20U);
   EXPECT_GT(written_before_, 0U);
+}
+
+TEST_F(Faults, a_full_file_is_closed_when_its_images_are_on_the_device) {
+  lets_go_ = true;
+  EXPECT_EQ(store_with({}, 20), 20U);
 }
 
 TEST_F(Faults, short_writes_are_continued) {
@@ -192,6 +211,17 @@ TEST_F(Faults, images_of_stacks_that_are_not_gathered_are_errored_at_once) {
   width_ = 8192;  // a stack is a write of 4 MiB and one of 1 MiB
   EXPECT_EQ(store_with({.failing_write = 1}, 20), 19U);
   EXPECT_EQ(places_.size(), 19U) << "put() waits for them";
+}
+
+TEST_F(Faults, images_that_lie_one_behind_another_are_one_write) {
+  width_ = 8192;  // the first four images are a write of 4 MiB
+  EXPECT_EQ(store_with({.failing_write = 0}, 20), 16U);
+}
+
+TEST_F(Faults, copies_of_images_fill_a_write_of_four_mebibytes) {
+  width_ = 8192;
+  shift_ = 16;  // no image can be written from where it lies
+  EXPECT_EQ(store_with({.failing_write = 0}, 20), 16U);
 }
 
 TEST_F(Faults, images_of_a_sync_that_fails_do_not_count_as_written) {
