@@ -70,7 +70,7 @@ COMMANDS = {
     ),
     "stop": Listed(
         "run.stop",
-        "End a run in order at the next frame at which all emulators can end: earlier images are in books and files, none behind it.",
+        "End a run in order at the next frame at which all emulators can end: images up to it are in books and files.",
         "run",
         codes={
             ExitCode.GOOD: "the run has ended, its books balance, and everything is stored or explained",
@@ -89,7 +89,7 @@ COMMANDS = {
     ),
     "resume": Listed(
         "run.steer",
-        "Go on with a run that was paused, at the rate that it had. The frames of the pause come later, none is left out.",
+        "Go on with a paused run at its former rate. The pause delays its frames, and none is left out.",
         "run",
         codes={
             ExitCode.BAD_INPUT: "there is no such run, or it is not paused",
@@ -131,13 +131,13 @@ COMMANDS = {
     ),
     "emulator": Listed(
         "node.node",
-        "Emulate a detector in software: play datasets to a receiver when a manager says so.",
+        "Emulate a detector in software: play datasets to a receiver on the orders of a manager.",
         "node",
         serves=True,
     ),
     "receiver": Listed(
         "node.node",
-        "Take images into memory, correct, veto and store them when a manager says so.",
+        "Receive images into memory, correct, veto and store them on the orders of a manager.",
         "node",
         serves=True,
     ),
@@ -171,7 +171,7 @@ COMMANDS = {
     ),
     "epics": Listed(
         "doors.epics",
-        "Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which are asked for while a client has them open.",
+        "Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which nodes make only while a client has them open.",
         "run",
         serves=True,
     ),
@@ -217,7 +217,7 @@ COMMANDS = {
     ),
     "check": Listed(
         "files.check",
-        "Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links.",
+        "Check an NXmx file of rashpa or of another program: places of pixels, units, masks, counts, times, links.",
         "file",
         answers=True,
         codes={

@@ -78,7 +78,7 @@ def conformance(
 ) -> None:
     """Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.
 
-    With `--sender` or `--receiver` judge that side by the protocol of packets and telegrams instead, rule by rule.
+    With `--sender` or `--receiver`, test a sender or receiver by the rules of packets and telegrams instead.
     """
     if sender and receiver:
         errors = Console(stderr=True, style="red", soft_wrap=True)

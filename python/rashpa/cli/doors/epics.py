@@ -37,7 +37,7 @@ def epics(
         ),
     ] = 1,
 ) -> None:
-    """Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which are asked for while a client has them open.
+    """Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which nodes make only while a client has them open.
 
     Environment variables EPICS_PVAS_… choose ports and addresses. Needs `pip install 'rashpa[epics]'`.
     """

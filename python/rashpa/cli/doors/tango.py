@@ -36,7 +36,7 @@ def tango(
 ) -> None:
     """Serve a Tango device of class Rashpa, with commands and attributes as LimaCCDs has them, which carries out runs of a run file.
 
-    With a run file it needs no database, and prints the device's address. With --instance it serves what the database says. Needs `pip install 'rashpa[tango]'`.
+    With a run file it needs no database, and prints the device's address. With --instance it serves the devices that the database lists. Needs `pip install 'rashpa[tango]'`.
     """
     try:
         if (file is None) == (not instance):

@@ -20,7 +20,7 @@ def check(
     follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links."""
+    """Check an NXmx file of rashpa or of another program: places of pixels, units, masks, counts, times, links."""
     tell = Teller("check", as_json)
     try:
         checked = check_entries(file, follow or ())

@@ -75,7 +75,7 @@ def process(
 ) -> None:
     """Process stored images as a run would have: the same kernels, files and books.
 
-    The run file is one of `rashpa run`; its keys for links, rates and frames do not matter. Each recording becomes a run of its own,
+    The run file is one of `rashpa run`; its keys for links, rates and frames are ignored. Each recording becomes a separate run,
     named after its file.
     """
     tell = Teller("process", as_json)

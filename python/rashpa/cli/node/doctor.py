@@ -55,8 +55,8 @@ def doctor(
 ) -> None:
     """Show what this machine lacks for a run, with the command that mends it, and the place where the data of a run end.
 
-    Each fact of the machine is good, poor or unknown. With URLs of nodes, or a run file that names some, the command looks at the nodes twice, one second
-    apart. It names the first hop that passes nothing on: source, interface, socket, link, images, vetoes or sinks.
+    Each fact of the machine is good, poor or unknown. With URLs of nodes, or a run file that names some, the command asks the nodes for their status twice,
+    one second apart. It names the first hop that forwards nothing: source, interface, socket, link, images, vetoes or sinks.
     """
     try:
         plan, clients = _given(names or (), authority)

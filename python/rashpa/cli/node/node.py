@@ -70,7 +70,7 @@ _Measured = Annotated[
 
 @with_options(NodeOptions, port=4780)
 def emulator(options: NodeOptions) -> None:
-    """Emulate a detector in software: play datasets to a receiver when a manager says so.
+    """Emulate a detector in software: play datasets to a receiver on the orders of a manager.
 
     The bearer token is taken from the environment's RASHPA_TOKEN, the password of an encrypted --key from RASHPA_KEY_PASSWORD. One line of JSON
     with the URL is printed when the node is ready.
@@ -89,7 +89,7 @@ def receiver(
     measure_files: _MeasureFiles = False,
     measured: _Measured = None,
 ) -> None:
-    """Take images into memory, correct, veto and store them when a manager says so.
+    """Receive images into memory, correct, veto and store them on the orders of a manager.
 
     The bearer token is taken from the environment's RASHPA_TOKEN, the password of an encrypted --key from RASHPA_KEY_PASSWORD. One line of JSON
     with the URL is printed when the node is ready.

@@ -44,7 +44,7 @@ def join(
 ) -> None:
     """Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.
 
-    On the machine of the run's manager, or where its output folder is, by the same user.
+    Run this command as the same user, on the machine of the run's manager or where its output folder is.
     """
     given: dict[str, Any] = {"address": address or None, "port": port, "threads": threads}
     receiver = {"name": name, "node": node, **{key: value for key, value in given.items() if value is not None}}

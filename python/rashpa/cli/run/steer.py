@@ -26,7 +26,7 @@ def pause(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) ->
 
 
 def resume(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) -> None:
-    """Go on with a run that was paused, at the rate that it had. The frames of the pause come later, none is left out."""
+    """Go on with a paused run at its former rate. The pause delays its frames, and none is left out."""
     _ask("resume", where, timeout_s, as_json)
 
 

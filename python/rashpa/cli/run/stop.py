@@ -35,9 +35,9 @@ def stop(
     ] = 600.0,
     as_json: AsJson = False,
 ) -> None:
-    """End a run in order at the next frame at which all emulators can end: earlier images are in books and files, none behind it.
+    """End a run in order at the next frame at which all emulators can end: images up to it are in books and files.
 
-    For runs until stopped and for those with a number of frames. The run ends with its regular exit code. When its manager has died, this
+    It works for open-ended runs, and for runs with a number of frames. The run ends with its regular exit code. When its manager has died, this
     command takes the run over and ends it, as `rashpa attach` would.
     """
     errors = Console(stderr=True)

@@ -20,7 +20,7 @@ Meaning = Literal[
 
 
 class Module(Section):
-    """A module, and its place in the assembled image, where it lies as its source turns it."""
+    """A module, and its place in the assembled image, in the orientation that its source gives it."""
 
     x: int = Field(ge=0, le=2**20, description="pixels")
     y: int = Field(ge=0, le=2**20, description="pixels")

@@ -53,8 +53,8 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """Describes the dataset of an emulator, with which a receiver without another calibration finds the dataset's: kind and parameters of the table
-    [dataset]. Frames never travel in a telegram: the node loads or makes them."""
+    """Describes the dataset of an emulator: kind and parameters of the table [dataset]. A receiver without another calibration also gets it, to find the
+    calibration of the dataset. Frames never travel in a telegram: the node loads or makes them."""
 
     kind: str
     parameters: tuple[Parameter, ...] = ()
