@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Images a second that programs take from a sender of DECTRIS Stream V2: 4-megapixel images of 16 bits, packed with bslz4. Rounds of all kinds alternate; figures
-are medians. A sender in a process of its own (pyzmq) sends messages that it has made before, with another `image_id` each.
+are medians, and ratios medians of those of each round. A sender in a process of its own (pyzmq) sends messages that it has made before, with another `image_id` each.
 
   client        pyzmq, cbor2 and DECTRIS's own decoder: each image becomes an array, and nothing else is done with it
   client_h5py   the same, and h5py writes each image with the filter bitshuffle (hdf5plugin)
@@ -143,6 +143,25 @@ def rate_of(images: int, work: Callable[[int, Path], float]) -> float:
         sender.join()
 
 
+PEERS = {"rashpa": "client", "rashpa_hdf5": "client_h5py"}
+
+
+def row_of(name: str, rates: dict[str, list[float]]) -> dict[str, Any]:
+    """Return the median rate of a kind, and the median of its ratios to its peer in the same round."""
+    peer = PEERS.get(name, name)
+    return {
+        "what": name,
+        "value": round(statistics.median(rates[name]), 1),
+        "unit": "images/s",
+        "against": peer,
+        "against_value": round(statistics.median(rates[peer]), 1),
+        "ratio": round(
+            statistics.median(mine / theirs for mine, theirs in zip(rates[name], rates[peer], strict=True)), 3
+        ),
+        "rounds": [round(one, 1) for one in rates[name]],
+    }
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--images", type=int, default=300)
@@ -161,22 +180,9 @@ def main() -> None:
         for name, work in kinds.items():
             rates[name].append(rate_of(chosen.images, work))
             print(f"{name:12} {rates[name][-1]:8.1f} images/s", file=sys.stderr)
-    rows = [
-        {
-            "what": name,
-            "value": round(statistics.median(found), 1),
-            "unit": "images/s",
-            "rounds": [round(one, 1) for one in found],
-        }
-        for name, found in rates.items()
-    ]
-    medians = {name: statistics.median(found) for name, found in rates.items()}
-    rows += [
-        {"what": f"{ours} beside {theirs}", "value": round(medians[ours] / medians[theirs], 2), "unit": "ratio"}
-        for ours, theirs in (("rashpa", "client"), ("rashpa_hdf5", "client_h5py"))
-    ]
+    rows = [row_of(name, rates) for name in kinds]
     for row in rows:
-        print(f"{row['what']:30} {row['value']:8} {row['unit']}")
+        print(f"{row['what']:12} {row['value']:8} {row['unit']}, {row['ratio']} x {row['against']}")
     if chosen.json:
         size = {"rows": ROWS, "columns": COLUMNS, "message_bytes": int(np.mean([len(one) for one in messages()]))}
         facts = {"images": chosen.images, "threads": chosen.threads, "image": size}
