@@ -72,14 +72,37 @@ def write_series(master: Path, start: Start, module: int) -> None:
                 _fill(detector, name, start.number(said))
         _write_beam(file, start)
         _write_distance(detector, start)
-        _write_channel(detector, start, channel)
-        if serial := start.text("detector_serial_number"):
-            detector.require_dataset("serial_number", (), h5py.string_dtype(), data=serial)
-        for said, name in _FLAGS.items():
-            if isinstance(start.fields.get(said), bool):
-                _put(detector, name, np.int8(start.fields[said]))
-        text = json.dumps(plain_of(start.fields), ensure_ascii=False)
-        file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
+        mask, flatfield = (_array_of(read, channel) for read in (start.mask, start.flatfield))
+        shape = detector["pixel_mask"].shape
+        if mask is not None and mask.shape == shape:
+            _add_to_mask(detector["pixel_mask"], mask)
+        threshold = start.of_channel("threshold_energy", channel)
+        fits = flatfield is not None and flatfield.shape == shape
+        write_detector(file, start, threshold, flatfield if fits else None)
+
+
+def write_detector(
+    file: h5py.File, start: Start, threshold_ev: float | None, flatfield: NDArray[np.float32] | None
+) -> None:
+    """Write facts of the detector that only its start message gives, and the message itself as JSON. Raise OSError or ValueError."""
+    detector = file[_DETECTOR]
+    if serial := start.text("detector_serial_number"):
+        _put(detector, "serial_number", serial)
+    if threshold_ev is not None:
+        _put(detector, "threshold_energy", threshold_ev)
+        detector["threshold_energy"].attrs["units"] = "eV"
+    if flatfield is not None:
+        if "flatfield" in detector:
+            del detector["flatfield"]
+        detector.create_dataset("flatfield", data=flatfield, compression="gzip", shuffle=True)
+    for said, name in _FLAGS.items():
+        if isinstance(start.fields.get(said), bool):
+            _put(detector, name, np.int8(start.fields[said]))
+    table = start.table("countrate_correction_lookup_table")
+    if table is not None:
+        _put(detector, "countrate_correction_lookup_table", table)
+    text = json.dumps(plain_of(start.fields), ensure_ascii=False)
+    file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
 
 
 def _standard(key: str) -> float:
@@ -125,21 +148,6 @@ def _write_distance(detector: h5py.Group, start: Start) -> None:
         distance = float(said[2])
         if math.isfinite(distance) and distance > 0:
             _fill(detector, "distance", distance, "transformations/translation")
-
-
-def _write_channel(detector: h5py.Group, start: Start, channel: str) -> None:
-    threshold = start.of_channel("threshold_energy", channel)
-    if threshold is not None:
-        _put(detector, "threshold_energy", threshold)
-        detector["threshold_energy"].attrs["units"] = "eV"
-    mask = _array_of(start.mask, channel)
-    if mask is not None and mask.shape == detector["pixel_mask"].shape:
-        _add_to_mask(detector["pixel_mask"], mask)
-    flatfield = _array_of(start.flatfield, channel)
-    if flatfield is not None and flatfield.shape == detector["pixel_mask"].shape:
-        if "flatfield" in detector:
-            del detector["flatfield"]
-        detector.create_dataset("flatfield", data=flatfield, compression="gzip", shuffle=True)
 
 
 def _array_of(read: Callable[[str], NDArray[Any] | None], channel: str) -> NDArray[Any] | None:

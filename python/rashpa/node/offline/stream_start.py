@@ -5,7 +5,6 @@ omissions are reported."""
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from rashpa.control.nodes.version import software_version
 from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM, Plane
 from rashpa.data.stream.stream2 import Start, StreamError, date_of, text_of
 from rashpa.data.stream.stream_regions import ModuleRegion, Region, modules_of
-from rashpa.node.engine.series_facts import plain_of
+from rashpa.node.engine.series_facts import write_detector
 
 Values = dict[str, bool | int | float | str]
 _DETECTOR = "entry/instrument/detector"
@@ -35,13 +34,6 @@ _NUMBERS = {
     "sensor_thickness": (f"{_DETECTOR}/sensor_thickness",),
 }
 """A field of the start, and where files have it: not a number where the start does not say it."""
-_FLAGS = {
-    "countrate_correction_enabled": "countrate_correction_applied",
-    "flatfield_enabled": "flatfield_applied",
-    "pixel_mask_enabled": "pixel_mask_applied",
-    "virtual_pixel_interpolation_enabled": "virtual_pixel_interpolation_applied",
-}
-"""A field of the start, and its name in NXdetector."""
 _USUAL = (
     *_NUMBERS,
     "detector_translation",
@@ -50,7 +42,6 @@ _USUAL = (
     "detector_description",
 )
 _WAVELENGTH_OF_EV = 1e3 * HC_KEV_ANGSTROM
-_MOST_TEXT = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -209,27 +200,15 @@ def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> No
     _put_unknown(file, start)
     if start is None:
         return
-    if serial := start.text("detector_serial_number"):
-        detector["serial_number"] = serial
-    if facts.threshold_ev is not None:
-        detector["threshold_energy"] = facts.threshold_ev
-        detector["threshold_energy"].attrs["units"] = "eV"
-    if facts.flatfield is not None:
-        detector.create_dataset("flatfield", data=facts.flatfield, compression="gzip", shuffle=True)
-    for said, name in _FLAGS.items():
-        if isinstance(start.fields.get(said), bool):
-            detector[name] = np.int8(start.fields[said])
-    table = start.table("countrate_correction_lookup_table")
-    if table is not None:
-        detector["countrate_correction_lookup_table"] = table
+    write_detector(file, start, facts.threshold_ev, facts.flatfield)
+    if isinstance(start.fields.get("pixel_mask_enabled"), bool):
+        detector["pixel_mask_applied"] = np.int8(start.fields["pixel_mask_enabled"])
     translation = _translation(start)
     length = math.hypot(*translation) if translation else 0.0
     if translation and length > 0 and (translation[0] or translation[1]):
         axis = detector["transformations/translation"]
         axis[()] = length
         axis.attrs["vector"] = np.array(translation) / length
-    text = json.dumps(plain_of(start.fields), ensure_ascii=False)
-    file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
 
 
 def _put_unknown(file: h5py.File, start: Start | None) -> None:
