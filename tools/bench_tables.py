@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the tables of bench/results/README.md from the JSON files beside it, as bench/results/tables.toml lists them.
+"""Write the tables of bench/results/README.md from the JSON files beside it; bench/results/tables.toml lists the tables.
 
-Usage: bench_tables.py [--check]. With --check nothing is written; exit 1 when the tables differ from the results. KeyError or LookupError names a
-row that no file has.
+Usage: bench_tables.py [--check]. With --check nothing is written; exit 1 when the tables differ from the results. KeyError or LookupError names a row
+that no file has.
 """
 
 import json
@@ -24,13 +24,13 @@ _SIGNS = {">=": "≥", "<=": "≤"}
 
 @cache
 def result(name: str) -> dict[str, Any]:
-    """Return a file of results."""
+    """Return the content of a results file."""
     loaded: dict[str, Any] = json.loads((RESULTS / name).read_text(encoding="utf-8"))
     return loaded
 
 
 def found(row: dict[str, Any]) -> tuple[float, str, str, float]:
-    """Return value, unit, peer and ratio of a row; the ratio is 0 without a peer."""
+    """Return value, unit, peer and ratio of a row. The ratio is 0 without a peer."""
     rows = result(row["file"])["rows"]
     if "find" in row:
         one = next((one for one in rows if all(one.get(key) == value for key, value in row["find"].items())), None)
@@ -47,7 +47,7 @@ def found(row: dict[str, Any]) -> tuple[float, str, str, float]:
 
 
 def machine(name: str) -> str:
-    """Return the machine of a file in a few words."""
+    """Return a short description of the machine of a results file."""
     facts = result(name).get("machine") or {}
     if not facts.get("cpu"):
         return "simulation" if name.startswith("rtl") else "see conditions"
@@ -57,7 +57,7 @@ def machine(name: str) -> str:
 
 
 def shown(value: float) -> str:
-    """Return a figure with three digits, or all of a large one."""
+    """Return a figure with three digits, or a large one with all of its digits."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the product asks for time and chance in one place, so that the simulator (tests/simulation) can give both.
+"""Checks that the product reads time and random numbers in one place, so that the simulator (tests/simulation) can replace both.
 
-Time comes from `now_ns()` and its neighbours in `rashpa/core/time/clock.hpp`, random numbers from `rashpa/wire/random_numbers.hpp`. A file that asks the system
-otherwise stands in ASKING, one that the simulator cannot answer in ESCAPING. Both lists may only shrink: a file that no longer needs its line is named, too.
+Time comes from `now_ns()` and its neighbours in `rashpa/core/time/clock.hpp`, random numbers from `rashpa/wire/random_numbers.hpp`. A file that asks
+the system in another way must be in the list ASKING; one that the simulator cannot serve must be in ESCAPING. Both lists may only become shorter: a
+line that is no longer needed is reported, too.
 
-Usage: check_clock.py [ROOT]. Prints one line a place; exit 1 when there is one.
+Usage: check_clock.py [ROOT]. Prints one line for each place; exit 1 when there is one.
 """
 
 import re
@@ -37,12 +38,12 @@ ESCAPING = {"src/rashpa/sink/raw/uring_writer.cpp"}
 
 
 def is_product(name: str) -> bool:
-    """Return whether the file is C++ of the product, and no test."""
+    """Return True for a C++ file of the product that is no test."""
     return name.startswith("src/rashpa/") and name.endswith((".cpp", ".hpp", ".cu", ".cuh")) and not TESTS.search(name)
 
 
 def complaints(root: Path) -> Iterator[str]:
-    """Yield one line for each place that asks otherwise, and for each line of the lists that is needed no more."""
+    """Yield one line for each place that asks the system, and for each list entry that is no longer needed."""
     asking, escaping = set(), set()
     for name in filter(is_product, git_files(root)):
         for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
@@ -60,7 +61,7 @@ def complaints(root: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Return the exit status: 0 when nothing asks otherwise."""
+    """Return the exit status, 0 when no place asks the system."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
     found = list(complaints(root))
     for line in found:

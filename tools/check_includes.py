@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles headers alone and sources without precompiled headers: every file includes what it uses, and finds it itself."""
+"""Compiles headers alone, and sources without precompiled headers, to check that every file includes what it uses."""
 
 import argparse
 import concurrent.futures
@@ -18,9 +18,9 @@ from compile_commands import ROOT, changed, entries
 def command_for(
     header: Path, commands: dict[Path, list[str]], directories: dict[Path, str], folders: list[str]
 ) -> tuple[list[str], str] | None:
-    """Return the command of a source near the header, for the header; None when no source of the build is near.
+    """Return the command of a source near the header, changed to compile the header; None when the build has no source near it.
 
-    `folders`: where else headers are looked for (folders_of).
+    `folders`: further folders to search for headers (folders_of).
     """
     folder = header.parent
     while folder != ROOT:
@@ -36,7 +36,8 @@ def command_for(
 
 
 def folders_of(commands: Iterable[list[str]]) -> list[str]:
-    """Return the folders in which any source of the build looks for headers: the near one may be of another target than a user of the header."""
+    """Return the folders in which any source of the build searches for headers, because a near source may belong to another target than a user of the
+    header."""
     found: dict[str, None] = {}
     for arguments in commands:
         for argument, following in pairwise(arguments):
@@ -57,7 +58,7 @@ def check(command: list[str], directory: str) -> str:
 
 
 def main() -> int:
-    """Exit status: 1 when a file does not compile."""
+    """Return the exit status, 1 when a file does not compile."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="folder with compile_commands.json")
     parser.add_argument("--changed", action="store_true", help="only what changed since LINT_BASE (the last commit)")

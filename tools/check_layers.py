@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that includes and imports point the way ARCHITECTURE.md says: C++ data flows down a list of folders, Python layers look down only, and no module imports itself by others.
+"""Checks that includes and imports follow the directions in ARCHITECTURE.md: C++ data flow down a list of folders, Python layers import lower layers
+only, and there are no import cycles.
 
-Usage: check_layers.py [ROOT]. Prints one line a violation; exit 1 when there is one.
+Usage: check_layers.py [ROOT]. Prints one line for each violation; exit 1 when there is one.
 """
 
 import ast
@@ -107,7 +108,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 def cxx_violations(root: Path) -> Iterator[str]:
-    """Includes under src/rashpa that point against the flow, and includes that do not name their folder."""
+    """Yield includes below src/rashpa against the direction of data flow, and includes that do not name their folder."""
     source = root / "src" / "rashpa"
     for path in sorted(p for p in source.rglob("*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
         folder = path.relative_to(source).parts[0]
@@ -140,7 +141,8 @@ def _include_problems(folder: str, included: str) -> Iterator[str]:
 
 
 def cxx_room_violations(root: Path) -> Iterator[str]:
-    """Includes between rooms of a folder that point up, and rooms that are in no list. Tests include what they test together."""
+    """Yield includes between subfolders of a folder in the wrong direction, and subfolders that are in no list. Tests may include everything that
+    they test together."""
     source = root / "src" / "rashpa"
     for path in sorted(p for p in source.glob("*/*/**/*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
         name, (folder, room) = path.relative_to(root), path.relative_to(source).parts[:2]
@@ -158,7 +160,7 @@ def cxx_room_violations(root: Path) -> Iterator[str]:
 
 
 def _rooms_below(folder: str, room: str) -> frozenset[str] | None:
-    """Return the rooms that a room includes from, besides itself; None for an unknown one."""
+    """Return the subfolders from which a subfolder may include, besides itself; None for an unknown one."""
     rooms = CXX_ROOMS.get(folder, ())
     if room in rooms:
         return frozenset(rooms[: rooms.index(room)])
@@ -166,7 +168,7 @@ def _rooms_below(folder: str, room: str) -> frozenset[str] | None:
 
 
 def size_violations(root: Path) -> Iterator[str]:
-    """Yield folders of the source with too many files to know them by their names. Files that a build puts there do not count."""
+    """Yield source folders with too many files. Files that a build writes there do not count."""
     for source in (root / "src", root / "python" / "rashpa"):
         for folder in sorted(path for path in (source, *source.rglob("*")) if path.is_dir() and path.name not in _MADE):
             files = sum(path.is_file() and path.suffix not in _BUILT for path in folder.iterdir())
@@ -175,7 +177,7 @@ def size_violations(root: Path) -> Iterator[str]:
 
 
 def pause_violations(root: Path) -> Iterator[str]:
-    """Yield files that spin with an instruction of one kind of processor instead of core's pause_spinning()."""
+    """Yield files that spin with an instruction of one processor type in place of core's pause_spinning()."""
     for top in ("src", "tests", "bench"):
         for path in sorted(p for p in (root / top).rglob("*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
             name = path.relative_to(root)
@@ -184,7 +186,7 @@ def pause_violations(root: Path) -> Iterator[str]:
 
 
 def python_violations(root: Path) -> Iterator[str]:
-    """Yield imports under python/rashpa that point up, and imports of the native module outside node and data."""
+    """Yield imports below python/rashpa from higher layers, and imports of the native module outside of node and data."""
     package_root = root / "python" / "rashpa"
     for path in sorted(package_root.rglob("*.py")):
         relative = path.relative_to(package_root)
@@ -200,7 +202,8 @@ def python_violations(root: Path) -> Iterator[str]:
 
 
 def room_violations(root: Path) -> Iterator[str]:
-    """Yield imports between rooms of a package that point up, and rooms that are in no list. Imports inside functions come later, and do not count."""
+    """Yield imports between subfolders of a package in the wrong direction, and subfolders that are in no list. Imports inside functions run later,
+    and do not count."""
     package_root = root / "python" / "rashpa"
     for package, rooms in ROOMS.items():
         for path in sorted((package_root / package).glob("*/**/*.py")):
@@ -215,7 +218,7 @@ def room_violations(root: Path) -> Iterator[str]:
 
 
 def _rooms_of(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
-    """Yield line and room of every import of this package at the time when the module is imported."""
+    """Yield line and subfolder of every import of this package that runs when the module is imported."""
     for line, modules in _imported(tree):
         for parts in (module.split(".") for module in modules):
             if parts[:2] == ["rashpa", package] and len(parts) > 2 and parts[2] in ROOMS[package]:
@@ -224,7 +227,7 @@ def _rooms_of(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[int, list[str]]]:
-    """Yield line and names, which may be of modules, of every absolute import at the time when the module is imported."""
+    """Yield line and names of every absolute import that runs when the module is imported; the names may be modules."""
     left: list[ast.AST] = list(tree.body)
     while left:
         node = left.pop()
@@ -241,7 +244,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[int, list[str]]]:
 
 
 def circle_violations(root: Path) -> Iterator[str]:
-    """Find modules that import one another when they are imported, wherever they lie: each circle once, from its first name on."""
+    """Yield cycles of modules that import one another when they are imported. Each cycle is reported once, from the alphabetically first name."""
     package_root = root / "python" / "rashpa"
     paths = {
         ".".join(("rashpa", *path.relative_to(package_root).with_suffix("").parts)).removesuffix(".__init__"): path
@@ -264,14 +267,14 @@ def circle_violations(root: Path) -> Iterator[str]:
 
 
 def _modules_meant(names: list[str], modules: Collection[str]) -> list[str]:
-    """Return the modules that `from A import B` means: B where it is a module, else A."""
+    """Return the modules that `from A import B` imports: B if it is a module, otherwise A."""
     first, *others = names
     meant = [name for name in others if name in modules]
     return meant + ([first] if first in modules and len(meant) < max(1, len(others)) else [])
 
 
 def _circle_of(name: str, uses: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Give the shortest way from a module to itself, from the first of its names on; empty where there is none."""
+    """Return the shortest import path from a module back to itself, if it is the first of these names; otherwise an empty tuple."""
     ways: list[tuple[str, ...]] = [(name,)]
     seen = {name}
     while ways:
@@ -289,7 +292,7 @@ def _circle_of(name: str, uses: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def _imports(tree: ast.AST, relative: Path) -> Iterator[tuple[int, str]]:
-    """Yield line and first name below `rashpa` of every import, wherever it stands; relative imports are resolved."""
+    """Yield line and first name below `rashpa` of every import at any place; relative imports are resolved."""
     here = ["rashpa", *relative.parent.parts]
     for node in ast.walk(tree):
         names: list[list[str]] = []
@@ -322,7 +325,7 @@ def _import_problem(package: str, target: str, public: frozenset[str]) -> str:
 
 
 def folder_violations(root: Path) -> Iterator[str]:
-    """Yield folders with a name that says nothing of their content."""
+    """Yield folders with a name that does not describe their content."""
     for top in ("src", "python", "tests", "tools", "bench"):
         for path in sorted((root / top).rglob("*")):
             if path.is_dir() and path.name in {"common", "util", "utils", "helper", "helpers", "misc"}:
@@ -344,7 +347,7 @@ def violations(root: Path) -> list[str]:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status, 1 when there is a violation."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
     found = violations(root)
     for line in found:

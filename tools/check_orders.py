@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that each atomic of src/ that is used with a memory order has a comment on it: the two threads, and the ordering that one has of the other.
+"""Checks that each atomic of src/ that is used with a memory order has a comment on the two threads and the ordering between them.
 
-The comment stands at the atomic's declaration (on the line, or above it), or above the use, in the same function. It has one of the words of `ORDER`.
+The comment is at the atomic's declaration (on its line, or above it), or above the use, in the same function. It has one of the words of `ORDER`.
 
-Usage: check_orders.py [ROOT]. Prints one line for each use without one; exit 1 when there is one.
+Usage: check_orders.py [ROOT]. Prints one line for each use without a comment; exit 1 when there is one.
 """
 
 import re
@@ -37,7 +37,7 @@ def _comment(line: str) -> str:
 
 
 def _above(lines: list[str], number: int) -> str:
-    """Return the comment on a line, on the comment lines directly above it, and on atomics that are declared directly above."""
+    """Return the comment on a line, on the comment lines directly above it, and on atomics declared directly above."""
     text = _comment(lines[number])
     while number > 0 and (lines[number - 1].lstrip().startswith("//") or "std::atomic<" in lines[number - 1]):
         number -= 1
@@ -46,7 +46,7 @@ def _above(lines: list[str], number: int) -> str:
 
 
 def declared(lines: list[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the atomics that a file declares, each with True when a comment there names its ordering."""
+    """Yield the atomics that a file declares, each with True when a comment at the declaration names its ordering."""
     for number, line in enumerate(lines):
         code = line.partition("//")[0]
         if found := _DECLARED.search(code):
@@ -66,12 +66,12 @@ def _in_function(lines: list[str], number: int) -> str:
 
 
 def _family(folder: Path) -> set[str]:
-    """Return the folder with the ones around it: a class and its helper are at most so far from each other."""
+    """Return the folder, its parent and its subfolders, because a class and its helper are at most so far apart."""
     return {str(folder), str(folder.parent)}
 
 
 def uncommented(files: dict[str, list[str]]) -> Iterator[str]:
-    """Yield `file:line: name` for each use of a memory order without a comment on it."""
+    """Yield `file:line: name` for each use of a memory order without a comment."""
     places = [
         (str(Path(name).parent), one.rstrip("_"), good)
         for name, lines in files.items()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that code is read piece by piece: files of at most 500 lines, functions of Python of at most 60, interfaces of C++ with at most 8 virtual functions.
+"""Checks that code is small: files of at most 500 lines, Python functions of at most 60 lines, C++ interfaces with at most 8 virtual functions.
 
-A function counts with its declaration and docstring. Ruff bounds its branches and statements, `check_layers.py` the files of a folder.
+A function includes its declaration and docstring. Ruff limits its branches and statements, `check_layers.py` the files of a folder.
 
-Usage: check_sizes.py [ROOT]. Prints one line a place; exit 1 when there is one.
+Usage: check_sizes.py [ROOT]. Prints one line for each place; exit 1 when there is one.
 """
 
 import ast
@@ -30,7 +30,7 @@ def functions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def virtuals(text: str) -> Counter[str]:
-    """Return how many functions each class declares virtual, besides its destructor."""
+    """Return, for each class, the number of functions that it declares virtual, without its destructor."""
     counts: Counter[str] = Counter()
     current = ""
     for statement in re.split(r"(?<=[;{}])", text):
@@ -56,7 +56,7 @@ def complaints(root: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Return the exit status: 0 when nothing is too large."""
+    """Return the exit status, 0 when nothing is too large."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
     found = list(complaints(root))
     for line in found:

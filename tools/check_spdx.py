@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every source file says under which licence it is, in its first lines; `--fix` adds the line where it is missing.
+"""Checks that every source file names its licence in its first lines; `--fix` adds a missing line.
 
-Usage: check_spdx.py [--fix]. Prints one line a file without it; exit 1 when there is one.
+Usage: check_spdx.py [--fix]. Prints one line for each file without a licence; exit 1 when there is one.
 """
 
 import argparse
@@ -20,7 +20,7 @@ LOOKED_AT = 3  # lines; the first may be for the shell
 
 
 def comment(path: Path) -> str | None:
-    """Return the line in the file's language; None for a file without comments or without a licence of its own."""
+    """Return the licence line as a comment of the file's language; None for a file without comments, or with another licence."""
     if path.suffix in SLASHES:
         return f"// {LINE}"
     if path.suffix in HASHES or path.name in HASH_NAMES:
@@ -29,7 +29,7 @@ def comment(path: Path) -> str | None:
 
 
 def sources(root: Path) -> Iterator[Path]:
-    """Yield files that git knows or would add."""
+    """Yield the files that git tracks or would add."""
     for name in git_files(root):
         # Run files and corpora are input, written by a person or a program that tests something.
         if not name.startswith(("tests/fuzz/corpus/", "changes/")):
@@ -37,7 +37,7 @@ def sources(root: Path) -> Iterator[Path]:
 
 
 def main() -> int:
-    """Exit status: 0 when every file has the line."""
+    """Return the exit status, 0 when every file has the line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fix", action="store_true", help="add the line where it is missing")
     fix = parser.parse_args().fix

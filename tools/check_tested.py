@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check that a test imports each Python module by its name, so that a reader of the module finds its tests.
 
-Usage: check_tested.py [--list | --update]. tools/untested_modules.txt names the modules that no test imports; exit 1 when another one joins them.
---update takes those out of the list that a test imports by now, so that it only becomes shorter; --list prints the modules without a test, the
-longest first.
+Usage: check_tested.py [--list | --update]. tools/untested_modules.txt names the modules that no test imports; exit 1 when there is another one.
+--update removes modules from the list that a test now imports. --list prints the modules without a test, the longest first.
 """
 
 import argparse
@@ -20,7 +19,7 @@ TESTS = ("python/tests", "tests")
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """Return the modules of the package by their names, without those that only show names of others."""
+    """Return the modules of the package by name, without modules that only re-export names."""
     paths = [path for path in (root / SOURCE).rglob("*.py") if path.name != "__init__.py"]
     return {".".join(path.relative_to(root / "python").with_suffix("").parts): path for path in sorted(paths)}
 
@@ -51,7 +50,7 @@ def untested(root: Path) -> list[str]:
 
 
 def main() -> int:
-    """Compare with the list; return the exit status."""
+    """Compare the untested modules with the list; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="print the modules without a test, the longest first")
     parser.add_argument("--update", action="store_true", help="take modules with a test out of the list")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that tests wait for conditions with a deadline, by `EXPECT_EVENTUALLY` (rashpa/core/testing/testing.hpp) or `eventually()` (rashpa.testing.waiting), and
-neither sleep nor loop around a yield. A wait for a time fails on a loaded machine, and a loop without a deadline can only fail by hanging.
+"""Checks that tests wait for conditions with a deadline, by `EXPECT_EVENTUALLY` (rashpa/core/testing/testing.hpp) or `eventually()`
+(rashpa.testing.waiting). They must neither sleep nor loop around a yield: waiting for a fixed time fails on a loaded machine, and a loop without a
+deadline can only fail by hanging.
 
-Usage: check_waits.py [ROOT]. Prints one line a place; exit 1 when there is one. Where time itself is the subject, a comment in the same line says so:
-`// wait: <reason>`, `# wait: <reason>`.
+Usage: check_waits.py [ROOT]. Prints one line for each place; exit 1 when there is one. Where time itself is tested, a comment on the same line allows
+it: `// wait: <reason>`, `# wait: <reason>`.
 """
 
 import re
@@ -25,7 +26,7 @@ CPP_TESTS = re.compile(
 
 
 def pattern_of(name: str) -> re.Pattern[str] | None:
-    """Return what may not stand in the file of this name, None when it is no test."""
+    """Return the pattern that must not occur in the file of this name, None when it is no test."""
     if name in EXEMPT:
         return None
     if name.endswith((".cpp", ".hpp", ".cu", ".cuh")):
@@ -36,7 +37,7 @@ def pattern_of(name: str) -> re.Pattern[str] | None:
 
 
 def places(name: str, text: str) -> Iterator[int]:
-    """Yield the numbers of the lines of the file `name` that wait for a time."""
+    """Yield the numbers of the lines of the file `name` that wait for a fixed time."""
     pattern = pattern_of(name)
     if pattern is None:
         return
@@ -46,7 +47,7 @@ def places(name: str, text: str) -> Iterator[int]:
 
 
 def main() -> int:
-    """Return the exit status: 0 when no test waits for a time."""
+    """Return the exit status, 0 when no test waits for a fixed time."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
     found = 0
     for name in git_files(root):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page for each command of `rashpa`, as Markdown and as a man page, from its parser and tools/command_notes.toml."""
+"""Makes a page for each command of `rashpa`, as Markdown and as a man page, from its parser and tools/command_notes.toml."""
 
 import copy
 import re
@@ -21,7 +21,7 @@ MADE = "Made by tools/make_reference.py from the command's parser and tools/comm
 
 @dataclass(frozen=True)
 class Form:
-    """A command as it is typed: one, or one of a group such as `rashpa node status`."""
+    """A command as it is typed: a single one, or one of a group such as `rashpa node status`."""
 
     name: str
     synopsis: str
@@ -85,7 +85,7 @@ def _forms(name: str, command: Any) -> Iterator[Form]:
 
 
 def _bounds(text: str) -> str:
-    """Return the help of an option with commas between its default and its bounds, where Click has semicolons."""
+    """Return the help of an option, with a comma between its default and its bounds in place of Click's semicolon."""
     return re.sub(r"\[[^\]]*\]$", lambda found: found[0].replace("; ", ", "), text)
 
 
@@ -102,7 +102,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def index() -> str:
-    """Return the page that leads to all."""
+    """Return the page that links to all command pages."""
     known = pages()
     parts = [
         f"# Commands\n\n<!-- {MADE} -->\n\n`rashpa COMMAND --help` says at a terminal what its page says here; where the package is installed, `man rashpa-COMMAND`, too. "
@@ -120,7 +120,7 @@ def index() -> str:
 
 
 def markdown(page: Page) -> str:
-    """Return its page of the reference."""
+    """Return the command's page of the reference, in Markdown."""
     parts = [f"# rashpa {page.name}\n\n<!-- {MADE} -->\n\n{page.summary}.\n\n## Synopsis\n\n```text\n"]
     parts += [form.synopsis + "\n" for form in page.forms]
     parts.append("```\n")
@@ -168,7 +168,7 @@ def _link(name: str) -> str:
 
 
 def man(page: Page) -> str:
-    """Return its man page, section 1."""
+    """Return the command's man page, section 1."""
     lines = [f'.\\" {MADE}', f'.TH "RASHPA-{page.name.upper()}" 1', ".SH NAME"]
     lines += [_roff(f"rashpa-{page.name} - {page.summary}"), ".SH SYNOPSIS"]
     for form in page.forms:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of a build's compile_commands.json without the precompiled headers, which only the build's own compiler can read."""
+"""Reads the commands of a build's compile_commands.json without the precompiled headers, which only the build's own compiler can read."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def without_precompiled(arguments: list[str]) -> list[str]:
 
 
 def changed(*folders: str) -> set[Path]:
-    """Return files that differ from LINT_BASE: the commit named there, else the last one."""
+    """Return the files that differ from the commit LINT_BASE, by default from the last one."""
     base = os.environ.get("LINT_BASE") or "HEAD~1"
     listed = subprocess.run(  # noqa: S603
         ["git", "diff", "--name-only", "--diff-filter=d", base, "--", *folders],  # noqa: S607

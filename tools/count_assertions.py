@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the assertions of the tests: so that a change that makes tests faster can show that none was lost.
+"""Counts the assertions of the tests, so that a change that makes tests faster can show that none was lost.
 
-Usage: count_assertions.py [REVISION]. Prints those of Python (assert, pytest.raises, pytest.warns, numpy.testing, eventually) and of C++ (EXPECT_…, ASSERT_…) in the
-working tree, and in the git REVISION beside them where one is given.
+Usage: count_assertions.py [REVISION]. Prints the counts of Python (assert, pytest.raises, pytest.warns, numpy.testing, eventually) and of C++
+(EXPECT_…, ASSERT_…) in the working tree, and beside them those in the git REVISION, if given.
 """
 
 import ast
@@ -18,7 +18,7 @@ _CALLS = ("pytest.raises", "pytest.warns", "eventually", "eventually_in_loop")
 
 
 def of_python(text: str) -> int:
-    """Return how many assertions a Python file makes."""
+    """Return the number of assertions in a Python file."""
     count = 0
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Assert):
@@ -30,7 +30,7 @@ def of_python(text: str) -> int:
 
 
 def of_cpp(text: str) -> int:
-    """Return how many assertions a C++ file makes."""
+    """Return the number of assertions in a C++ file."""
     return len(CPP.findall(text))
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the figures of bench/results into texts, so that they cannot differ.
+"""Copies the figures of bench/results into texts, so that the texts always agree with the results.
 
-A figure stands between two comments: <!--= FILE; WHAT; FORMAT -->6.0<!--/-->. FILE lies in bench/results, WHAT is the name of a row, or "WHAT
-against PEER" where a row has several peers, FORMAT says how its value is written (.1f), `%FORMAT` its ratio to a peer in percent.
+A figure is between two comments: <!--= FILE; WHAT; FORMAT -->6.0<!--/-->. FILE is a file of bench/results. WHAT is the name of a row, or "WHAT
+against PEER" when a row has several peers. FORMAT is the format of its value (.1f); `%FORMAT` writes its ratio to a peer in percent.
 
 Usage: docs_figures.py [--check] [FILE…]. With --check nothing is written; exit 1 when a text differs from the results.
 """
@@ -20,7 +20,7 @@ _FIGURE = re.compile(r"<!--=\s*([^;>]+?)\s*;\s*([^;>]+?)\s*;\s*(%?)([^;>]+?)\s*-
 
 @functools.cache
 def rows(name: str) -> dict[str, tuple[float, float]]:
-    """Return value and ratio of each row; of rows of one name the first."""
+    """Return value and ratio of each row, by name; of rows with the same name, the first."""
     found: dict[str, tuple[float, float]] = {}
     for row in json.loads((ROOT / "bench" / "results" / name).read_text(encoding="utf-8"))["rows"]:
         value = (float(row["value"]), float(row["ratio"] or 0))
@@ -30,7 +30,7 @@ def rows(name: str) -> dict[str, tuple[float, float]]:
 
 
 def with_figures(text: str) -> str:
-    """Return the text with every figure as the results have it. Raise KeyError that names a missing row."""
+    """Return the text with every figure from the results. Raise KeyError that names a missing row."""
 
     def figure(found: re.Match[str]) -> str:
         name, what, percent, form = found.groups()
@@ -46,7 +46,7 @@ def texts() -> list[Path]:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     words = [word for word in sys.argv[1:] if word != "--check"]
     check = "--check" in sys.argv[1:]
     stale = 0

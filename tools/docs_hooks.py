@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links of the documentation site to files of the repository that are no pages: the site names them, and they must exist."""
+"""Changes links of the documentation site to repository files that are no pages: they lead to the repository, and the files must exist."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _CONTINUED = re.compile(r"\n {2}(?=\S)")  # lines of an item behind its first
 
 
 def decisions() -> list[dict[str, Any]]:
-    """Return the records by topic, as docs/decisions/README.md lists them; those that it does not list come last."""
+    """Return the records by topic, in the order of docs/decisions/README.md; records that it does not list come last."""
     folder = ROOT / "docs" / "decisions"
     _, *parts = _CONTINUED.sub(" ", (folder / "README.md").read_text(encoding="utf-8")).split("\n## ")
     topics: dict[str, list[tuple[str, str]]] = {
@@ -37,16 +37,16 @@ def decisions() -> list[dict[str, Any]]:
 
 
 def on_config(config: Any, **_: Any) -> Any:
-    """Append the decision records to the navigation; MkDocs calls it once."""
+    """Append the decision records to the navigation. MkDocs calls this once."""
     config["nav"].append({"Decisions": decisions()})
     return config
 
 
 def on_post_build(config: Any, **_: Any) -> None:
-    """Write the versions that the menu of a site lists when it stands alone: itself. MkDocs calls it once.
+    """Write the list of versions for the menu of a site that stands alone: only its own version. MkDocs calls this once.
 
-    Sites beside each other have one list above them instead (tools/release/docs_versions.py). The menu reads `../versions.json`, and leads to `../VERSION/`; at the
-    root of a server, both stay inside the site.
+    Sites of several versions share one list in the folder above instead (tools/release/docs_versions.py). The menu reads `../versions.json` and leads
+    to `../VERSION/`; at the root of a server, both stay inside the site.
     """
     project = re.search(
         r"^project\(rashpa VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE
@@ -58,7 +58,7 @@ def on_post_build(config: Any, **_: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Change the text of a page; MkDocs calls it for each page."""
+    """Return the changed text of a page. MkDocs calls this for each page."""
     docs = ROOT / "docs"
     if page.file.src_uri.startswith("decisions/"):
         page.meta.setdefault("search", {"boost": RANK_OF_RECORDS})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def git_files(root: Path) -> Iterator[str]:
-    """Yield the names, relative to `root`, of the files that git knows or would add, and that are there."""
+    """Yield the names, relative to `root`, of existing files that git tracks or would add."""
     listing = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"],  # noqa: S607
         cwd=root,

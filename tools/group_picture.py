@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/results/group.json as docs/explanations/pictures/group_throughput.svg: `python tools/group_picture.py`."""
+"""Draws bench/results/group.json as docs/explanations/pictures/group_throughput.svg: `python tools/group_picture.py`."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
-    """Write the picture anew, the same bytes for the same numbers."""
+    """Write the picture again, with the same bytes for the same numbers."""
     rows = {row["what"]: row for row in json.loads((ROOT / "bench/results/group.json").read_text())["rows"]}
     measured = {1: rows["1 receiver"], 2: rows["2 receivers"], 4: rows["4 receivers"]}
     mpl.rcParams["svg.hashsalt"] = "rashpa"

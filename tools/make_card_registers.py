@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of schema/card_registers.rdl and schema/unit_registers.rdl what cards, their drivers and their readers need.
+"""Makes packages, headers and pages for cards and their drivers from schema/card_registers.rdl and schema/unit_registers.rdl.
 
-Usage: make_card_registers.py [--check]. Needs the package systemrdl-compiler (requirements/lint.in, rtl.in). Writes packages into rtl/package, headers into
-src/rashpa/card and pages into docs/reference; with --check compares them instead, exit 1 when one is not up to date.
+Usage: make_card_registers.py [--check]. It needs the package systemrdl-compiler (requirements/lint.in, rtl.in). Writes packages into rtl/package,
+headers into src/rashpa/card and pages into docs/reference; with --check compares them instead, exit 1 when one is out of date.
 """
 
 import itertools
@@ -30,7 +30,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Register:
-    """Describes one or several words in a row."""
+    """Describes one register, or several consecutive ones."""
 
     name: str
     address: int  # in its group
@@ -41,13 +41,13 @@ class Register:
 
     @property
     def plain(self) -> bool:
-        """Return True when it is one value."""
+        """Return True when the register holds a single value."""
         return self.fields[0].name == "value"
 
 
 @dataclass(frozen=True)
 class Group:
-    """Registers side by side, once or several times."""
+    """Describes consecutive registers, which may be repeated."""
 
     name: str
     address: int
@@ -58,7 +58,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Map:
-    """Holds the whole map."""
+    """Holds the whole register map."""
 
     name: str
     title: str
@@ -68,17 +68,17 @@ class Map:
 
     @property
     def made(self) -> str:
-        """Return the first line of each file."""
+        """Return the first line of each made file."""
         return f"Made by tools/make_card_registers.py of schema/{self.name}.rdl; do not edit"
 
     @property
     def namespace(self) -> str:
-        """Return the namespace of the header: the sender was the first."""
+        """Return the namespace of the header; that of the sender is the oldest."""
         return "registers" if self.name == "card_registers" else self.name
 
 
 def read(path: Path) -> Map:
-    """Compiles the description."""
+    """Compile and return the description."""
     from systemrdl.compiler import RDLCompiler
     from systemrdl.node import AddressableNode, FieldNode, RegfileNode, RegNode
 
@@ -125,12 +125,12 @@ def read(path: Path) -> Map:
 
 
 def camel(name: str) -> str:
-    """Return wait_wire as WaitWire."""
+    """Return a name such as wait_wire in the form WaitWire."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
 def systemverilog(registers: Map) -> str:
-    """Return the package of the blocks."""
+    """Return the SystemVerilog package."""
     bits = (registers.size - 1).bit_length()
     lines = ["// SPDX-License-Identifier: Apache-2.0", f"// {registers.made}."]
     lines += ["/* verilator lint_off UNUSEDPARAM */", f"package {registers.name}_pkg;"]
@@ -165,7 +165,7 @@ def systemverilog(registers: Map) -> str:
 
 
 def cxx(registers: Map) -> str:
-    """Return the header of the driver."""
+    """Return the C++ header of the driver."""
     first = registers.namespace == "registers"
     out = [
         "// SPDX-License-Identifier: Apache-2.0",
@@ -326,7 +326,7 @@ def outputs(registers: Map) -> dict[Path, str]:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     stale = 0
     made = [outputs(read(source)).items() for source in sorted((ROOT / "schema").glob("*_registers.rdl"))]
     for path, text in itertools.chain.from_iterable(made):

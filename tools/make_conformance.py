@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the conformance vectors of schema/conformance: small images of every type with special values, kernels with parameters, and the results of unit cpu
-with one thread and separate passes. A kernel that needs other cases than its declaration gives has them in CASES.
+"""Writes the conformance vectors of schema/conformance: small images of every type with special values, kernels with parameters, and the results of
+unit cpu with one thread and separate passes. CASES holds the cases of kernels that need others than their declaration gives.
 
-Usage: make_conformance.py [--check] [KERNEL …]. With --check nothing is written; exit 1 when a kernel has no vectors, or others than these. Vectors are
-changed on purpose only: every unit, and every later version, has to compute their results.
+Usage: make_conformance.py [--check] [KERNEL …]. With --check nothing is written; exit 1 when a kernel has no vectors, or different ones. Vectors must
+only be changed on purpose: every unit, and every later version, has to compute their results.
 """
 
 import sys
@@ -111,7 +111,7 @@ ULP = {"azimuthal": 1, "jungfrau": 1, "accumulate": 1, "peakfinder8": 16, "peakf
 
 
 def images_of(pixel: str) -> np.ndarray:
-    """Return background, spots, a blank image; values at the ends of the type, and those that mean masked."""
+    """Return background, spots and a blank image, with values at the ends of the type and values that mean masked."""
     random = np.random.default_rng(20)
     images = random.poisson(1.5, (IMAGES, *SHAPE)).astype(np.float64)
     rows, columns = np.mgrid[: SHAPE[0], : SHAPE[1]]
@@ -133,7 +133,7 @@ def images_of(pixel: str) -> np.ndarray:
 
 
 def raw_words() -> tuple[np.ndarray, Calibration]:
-    """Return words of JUNGFRAU in all gains with a calibration that has holes, and words with a special meaning."""
+    """Return JUNGFRAU words in all gains with an incomplete calibration, and words with a special meaning."""
     random = np.random.default_rng(21)
     pedestal = np.stack([random.normal(mean, 100, SHAPE) for mean in (2446, 13584, 14100)]).astype(np.float32)
     gain = np.stack([random.normal(mean, abs(mean) / 50, SHAPE) for mean in (41.0, -1.45, -0.1156)]).astype(np.float32)
@@ -157,7 +157,7 @@ GAP = 3
 
 
 def two_modules() -> tuple[np.ndarray, Calibration]:
-    """Return two modules below each other, with a gap; few different values, so that the file stays small."""
+    """Return two modules, one below the other with a gap; they have few different values, so that the file stays small."""
     random = np.random.default_rng(24)
     shape = (2 * MODULE[0] + GAP, MODULE[1])
     rows, columns = np.mgrid[: shape[0], : shape[1]]
@@ -180,7 +180,7 @@ DARK = 1  # of the flags of a frame record
 
 
 def drifting_words() -> tuple[np.ndarray, Calibration, np.ndarray]:
-    """Return words whose pedestals have moved, the second and third image dark; pixels without noise, and without a photon here and there."""
+    """Return words with shifted pedestals, the second and third image dark; pixels have no noise, and some have no photon."""
     random = np.random.default_rng(25)
     words, calibration = raw_words()
     rms = random.uniform(15, 30, SHAPE).astype(np.float32)
@@ -195,7 +195,8 @@ def drifting_words() -> tuple[np.ndarray, Calibration, np.ndarray]:
 
 
 def rings(kernel: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Return inputs of azimuthal: rings around a point, a gap, other weights and darks for every pixel; split pixels lie in up to three rings."""
+    """Return inputs of azimuthal: rings around a point, a gap, and different weights and darks for every pixel; split pixels are in up to three
+    rings."""
     random = np.random.default_rng(23)
     bins, azimuths = kernel["bins"], kernel.get("azimuthal_bins", 0)
     rows, columns = np.mgrid[: SHAPE[0], : SHAPE[1]]
@@ -228,12 +229,12 @@ def rings(kernel: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 def packed_counters(bits: int) -> np.ndarray:
-    """Return three modules below each other, lines of 48 counters."""
+    """Return three modules, one below the other, with lines of 48 counters."""
     return np.random.default_rng(22).integers(0, 256, (IMAGES, SHAPE[0], 6 * bits)).astype(np.uint8)
 
 
 def _from_declaration(name: str, declared: dict[str, Any]) -> dict[str, Kernels]:
-    """Return every parameter at its default, and each choice of those that have some."""
+    """Return cases with every parameter at its default, and with each choice of parameters that have choices."""
     values: dict[str, Any] = {"name": name}
     for one in declared["parameters"]:
         if one.get("default") is None:
@@ -281,7 +282,7 @@ def _given(vector: Vector) -> dict[str, bytes]:
 
 
 def _differs(name: str, made: list[Vector]) -> bool:
-    """Return True when the stored vectors differ, and print a line then."""
+    """Return True, and print a line, when the stored vectors differ."""
     advice = f"run tools/make_conformance.py {name}, if that is meant"
     try:
         stored = list(vectors(name, FOLDER))
@@ -300,7 +301,7 @@ def _differs(name: str, made: list[Vector]) -> bool:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     check = "--check" in sys.argv[1:]
     names = [name for name in sys.argv[1:] if name != "--check"] or list(kernel_declarations())
     FOLDER.mkdir(exist_ok=True)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes schema/kernels.json, links.json and sections.json, the declarations of the native module's kernels, links and sections. It then writes
-telegram_parts.xsd, which follows from them and from the models of the run file. It also writes two stubs: kernel.pyi, the kernels as functions, and
-engine_keys.pyi, the keys of sections. Kernels without conformance vectors get some.
+"""Writes schema/kernels.json, links.json and sections.json, the native module's declarations of kernels, links and sections. From them and the models
+of the run file it makes telegram_parts.xsd. It also writes two stubs: kernel.pyi, the kernels as functions, and engine_keys.pyi, the keys of
+sections. For kernels without conformance vectors it makes some.
 
 Usage: make_kernels.py [--check]. With --check nothing is written; exit 1 when a file is out of date.
 """
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def _stale(name: str, text: str) -> bool:
-    """Return True when the file is out of date; without --check write it."""
+    """Return True when the file is out of date; without --check, write it."""
     path = ROOT / name
     if "--check" not in sys.argv[1:]:
         path.write_text(text, encoding="utf-8")
@@ -28,7 +28,8 @@ def _stale(name: str, text: str) -> bool:
 
 
 def _without_vectors() -> bool:
-    """Return True when a kernel has no conformance vectors; without --check make them. Existing ones stay: they change on purpose only."""
+    """Return True when a kernel has no conformance vectors; without --check, make them. Existing vectors stay, because they must only change on
+    purpose."""
     import make_conformance
     from rashpa.data.kernels.conformance import write_vectors
     from rashpa.data.kernels.pipeline import kernel_declarations
@@ -49,7 +50,7 @@ def _without_vectors() -> bool:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     stale = [_stale("schema/kernels.json", _native.kernels_json()), _stale("schema/links.json", _native.links_json())]
     stale.append(_stale("schema/sections.json", _native.sections_json()))
     from rashpa.control.runfile import engine_keys  # models are made from these files

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Brings python/rashpa/_native.pyi up to date with the binding: adds new names by their signatures in the module, mends changed ones, and takes old ones away.
+"""Updates python/rashpa/_native.pyi from the native module: adds new names with their signatures, corrects changed ones, and removes old ones.
 
-Types that the stub knows better than C++, docstrings and comments stay: they are written by hand. Usage: make_native_stub.py [--check]; build first. With
---check nothing is written; exit 1 when the stub is out of date.
+Types that the stub describes better than C++, docstrings and comments stay, because they are written by hand. Usage: make_native_stub.py [--check];
+build first. With --check nothing is written; exit 1 when the stub is out of date.
 """
 
 import ast
@@ -22,7 +22,7 @@ Interface = dict[str, str]  # "Emulator.wait" → "(timeout_s: float) -> bool", 
 
 
 def plain(annotation: str) -> str:
-    """Give a type without the parts that the two sides write in different words: arrays have bounds in C++, dictionaries their types in the stub."""
+    """Return a type without the parts that the two sides write differently: array bounds in C++, types of dictionaries in the stub."""
     text = annotation.replace("rashpa._native.", "").replace("collections.abc.", "")
     text = re.sub(r"ndarray\[(?:[^\[\]]|\[[^\]]*\])*\]", "NDArray", text)
     text = re.sub(r"(?:numpy\.|np\.)", "", text)
@@ -33,7 +33,7 @@ def plain(annotation: str) -> str:
 
 
 def signature(node: ast.FunctionDef) -> str:
-    """Give "(name: type = …) -> type", without self."""
+    """Return a signature as "(name: type = …) -> type", without self."""
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     first_default = len(positional) - len(arguments.defaults)
@@ -89,7 +89,7 @@ def _members(node: ast.ClassDef) -> Interface:
 
 
 def _parsed(function: Any) -> ast.FunctionDef:
-    """Give the declaration of a function that has one overload, as nanobind says it."""
+    """Return the declaration of a function with one overload, from nanobind's text."""
     ((text, _, _),) = function.__nb_signature__
     text = re.sub(r"\\\d+", "...", text)
     text = re.sub(r"ndarray\[(?:[^\[\]]|\[[^\]]*\])*\]", "NDArray", text).replace("def (", "def _(")
@@ -104,7 +104,7 @@ def _returned(function: ast.FunctionDef) -> str:
 
 
 def of_module() -> Interface:
-    """Give the interface that the module has."""
+    """Return the interface of the native module."""
     found: Interface = {}
     for name, value in vars(_native).items():
         if name.startswith("__") and name != "__version__":
@@ -131,14 +131,14 @@ def _members_of(kind: type) -> Interface:
 
 
 def same(stub: str | None, module: str | None) -> bool:
-    """Tell whether both say the same. A function's argument may be any object to C++ that the stub knows better."""
+    """Return True when both signatures agree. An argument that C++ declares as any object may have a better type in the stub."""
     if stub is None or module is None:
         return False
     return re.fullmatch(re.escape(module).replace(":\\ object", r":\ .*"), stub) is not None
 
 
 def differences(text: str) -> list[str]:
-    """Return in words where a stub and the module differ."""
+    """Return the differences between a stub and the module as lines of text."""
     stub, module = of_stub(text), of_module()
     return [
         f"{name}: the stub has {stub.get(name)}, the module {module.get(name)}"
@@ -148,7 +148,7 @@ def differences(text: str) -> list[str]:
 
 
 def updated(text: str) -> str:
-    """Give the stub that says the same as the module, with all that was right in the old one."""
+    """Return a stub that agrees with the module and keeps all correct parts of the old one."""
     stub, module = of_stub(text), of_module()
     wrong = [name for name in module if not same(stub.get(name), module[name])]
     old = [name for name in stub if name not in module]
@@ -160,7 +160,7 @@ def updated(text: str) -> str:
 
 
 def _edits(name: str, tree: ast.Module, module: Interface, length: int) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield lines from, lines to, and the lines in their place, for one name that differs."""
+    """Yield first line, last line, and the replacing lines, for one name that differs."""
     outer, _, member = name.partition(".")
     found = [node for node in tree.body if _name_of(node) == outer]
     if not found or not member:
@@ -175,7 +175,7 @@ def _edits(name: str, tree: ast.Module, module: Interface, length: int) -> Itera
 
 
 def _replaced(nodes: Sequence[ast.stmt], instead: list[str], behind: int) -> Iterator[tuple[int, int, list[str]]]:
-    """Put lines in place of the first of these nodes and none in place of the others; without a node, behind a line."""
+    """Yield edits that put lines in place of the first of these nodes and remove the others; without nodes, insert them after line `behind`."""
     if not nodes:
         yield behind, behind, instead
     for number, node in enumerate(nodes):
@@ -191,7 +191,7 @@ def _name_of(node: ast.stmt) -> str:
 
 
 def _written(name: str, module: Interface) -> list[str]:
-    """Give the lines of a stub for a name of the module; none for a name that it has not."""
+    """Return the stub's lines for a name of the module, empty for a name that it does not have."""
     if name not in module:
         return []
     outer, _, member = name.partition(".")
@@ -227,7 +227,7 @@ def _type_written(text: str) -> str:
 
 
 def main() -> int:
-    """Write the stub, or say where it differs; the exit status."""
+    """Write the stub, or print where it differs; return the exit status."""
     text = STUB.read_text(encoding="utf-8")
     if "--check" in sys.argv[1:]:
         found = differences(text)

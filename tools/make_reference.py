@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/run_file.md, commands.md, commands/, metrics.md, http.md, schema/node_http.json and packaging/man from the code that checks and obeys them, so that
-they cannot differ.
+"""Writes docs/reference/run_file.md, commands.md, commands/, metrics.md, http.md, schema/node_http.json and packaging/man from the code that
+implements them, so that they always agree.
 
 Usage: make_reference.py [--check]. With --check nothing is written; exit 1 when a file is out of date.
 """
@@ -48,7 +48,7 @@ HTTP_HEAD = """# The HTTP interface of a node
 
 
 def sections(model: type[BaseModel], prefix: str = "", *, repeated: bool = False) -> Iterator[str]:
-    """Return the Markdown of a table of the run file and of those inside it."""
+    """Yield the Markdown of a table of the run file, and of its subtables."""
     inner: list[str] = []
     rows: list[str] = []
     for name, field in model.model_fields.items():
@@ -71,12 +71,12 @@ def sections(model: type[BaseModel], prefix: str = "", *, repeated: bool = False
 
 
 def _several(models: list[type[BaseModel]]) -> list[type[BaseModel]]:
-    """Return the tables without those of which another one has all keys: [receiver] has those of [[receiver]]."""
+    """Return the tables without those that have only keys of another one: [receiver] has those of [[receiver]]."""
     return [one for one in models if not any(other in one.__mro__[1:] for other in models)]
 
 
 def _models(annotation: Any) -> tuple[list[type[BaseModel]], bool]:
-    """Return the tables an annotation allows, and whether it is a list of them."""
+    """Return the tables that an annotation allows, and True when it is a list of them."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         return _models(typing.get_args(annotation)[0])
@@ -95,7 +95,7 @@ def _tag_names(model: type[BaseModel]) -> Iterator[str]:
 
 
 def _literal(field: FieldInfo) -> str | None:
-    """Return the only value of a field that has one."""
+    """Return the value of a field with only one allowed value, otherwise None."""
     values = typing.get_args(field.annotation) if typing.get_origin(field.annotation) is Literal else ()
     return f'"{values[0]}"' if len(values) == 1 and field.is_required() else None
 
@@ -145,7 +145,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _number(value: Any) -> str:
-    """Format large powers of two, and those less one, as such."""
+    """Return a number as text; large powers of two, and these minus one, are written as powers."""
     if isinstance(value, int) and value >= (1 << 16) - 1:
         for less, text in ((0, ""), (1, " - 1")):
             if (value + less) & (value + less - 1) == 0:
@@ -210,7 +210,7 @@ def _values(parameter: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     stale = 0
     pages = command_pages.pages()
     made = {f"docs/reference/commands/{page.name}.md": command_pages.markdown(page) for page in pages}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the list of files into the README of each room, from the first words of each file.
+"""Write the list of files into the README of each source folder, from the first words of each file.
 
-A room is a folder of the source whose README.md has the two comments BEGIN and END. The text around them is written by hand.
+Only READMEs with the two comments BEGIN and END have such a list. The text around the comments is written by hand.
 
-Usage: make_rooms.py [--check]. With --check nothing is written; exit 1 when a list differs from the one that would be written: a
-file is missing or gone, or its first words have changed.
+Usage: make_rooms.py [--check]. With --check nothing is written; exit 1 when a list is out of date: a file was added or removed, or its first words
+have changed.
 """
 
 import ast
@@ -23,7 +23,7 @@ _LISTED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
 
 def rooms() -> Iterator[Path]:
-    """Yield the folders whose README lists their files."""
+    """Yield the folders with a README that lists their files."""
     for top in ("python", "src"):
         for readme in sorted((ROOT / top).rglob("README.md")):
             if BEGIN in readme.read_text(encoding="utf-8"):
@@ -31,7 +31,7 @@ def rooms() -> Iterator[Path]:
 
 
 def described(room: Path) -> dict[str, str]:
-    """Return the files of a room with a few words on each; a C++ class is one entry, whatever files it has."""
+    """Return the files of a folder with a few words on each; a C++ class is one entry, even with several files."""
     if any(room.glob("*.py")):
         paths = sorted(path for path in room.glob("*.py") if path.name != "__init__.py")
         return {path.name: short(_docstring(path)) for path in paths}
@@ -48,7 +48,7 @@ def _docstring(path: Path) -> str:
 
 
 def _comment(path: Path) -> str:
-    """Return the comment of the class that the file is named after, or else the first one."""
+    """Return the comment of the class with the file's name, otherwise the first comment."""
     source = path.read_text(encoding="utf-8")
     name = "".join(word.capitalize() for word in _ASIDE.sub("", path.stem).split("_"))
     declared = (
@@ -66,7 +66,7 @@ def _comment(path: Path) -> str:
 
 
 def short(text: str) -> str:
-    """Return the first sentence; of a long one what stands before a colon, a semicolon, a parenthesis or a comma."""
+    """Return the first sentence; when it is long, only the part before a colon, a semicolon, a parenthesis or a comma."""
     sentence = re.split(r"(?<=[.])\s+(?=[A-Z`])|\n\n", " ".join(text.split("\n\n")[0].split()))[0]
     for mark in ("; ", ": ", " (", ", "):
         if len(sentence.split()) <= MOST_WORDS:
@@ -81,7 +81,7 @@ def listed(text: str) -> set[str]:
 
 
 def renewed(room: Path) -> str:
-    """Return the README of a room with the list that its files make."""
+    """Return the README of a folder with the list made from its files."""
     rows = "".join(f"| `{name}` | {words} |\n" for name, words in described(room).items())
     table = f"| file | holds |\n|---|---|\n{rows}" if rows else "No files of its own.\n"
     block = f"{BEGIN}\n\n{table}\n{END}"
@@ -89,7 +89,7 @@ def renewed(room: Path) -> str:
 
 
 def problems(room: Path) -> list[str]:
-    """Return what is wrong with the list of a room: files that it lacks, names that are gone, lines that the files no longer make."""
+    """Return the faults in the list of a folder: missing files, names of removed files, and outdated lines."""
     name = (room / "README.md").relative_to(ROOT)
     old, new = (room / "README.md").read_text(encoding="utf-8"), renewed(room)
     found = [f"lacks {one}" for one in sorted(listed(new) - listed(old))]
@@ -101,7 +101,7 @@ def problems(room: Path) -> list[str]:
 
 
 def write(room: Path) -> None:
-    """Write the list of a room."""
+    """Write the list of a folder."""
     (room / "README.md").write_text(renewed(room), encoding="utf-8")
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the table of working parts into README.md, from the registries of links, units, kernels, sinks, datasets and extras.
 
-The machines of each part's tests stand below, since no registry knows them. A part without such words is an error, so that none is forgotten.
+This module lists the machines on which each part is tested, since no registry has them. A part without an entry is an error.
 
 Usage: make_works.py [--check]. With --check nothing is written; exit 1 when the table differs.
 """
@@ -69,7 +69,7 @@ KINDS = {
 
 
 def literals(annotation: object) -> tuple[str, ...]:
-    """Return the names that a field of the run file may have."""
+    """Return the names that a field of the run file allows."""
     return tuple(str(name) for name in typing.get_args(annotation))
 
 
@@ -102,7 +102,7 @@ def _units(unit: str) -> int:
 
 
 def table() -> str:
-    """Return the table in Markdown. KeyError names a part without a page."""
+    """Return the table in Markdown. Raise KeyError that names a part without a page."""
     found = names()
     rows = ["| part | there is | tried |", "|---|---|---|"]
     for kind, words in (("link", LINKS), ("engine", ENGINES), ("unit", UNITS)):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the throughput of a group by its receivers, beside linear scaling, from the rows of `rashpa bench group`.
+"""Draws the throughput of a group over its number of receivers, beside linear scaling, from the rows of `rashpa bench group`.
 
 Usage: plot_groups.py bench/results/group.json OUT.svg
 """
@@ -14,7 +14,7 @@ _MEMBERS = (1, 2, 4)
 
 
 def svg(rows: dict[str, float]) -> str:
-    """Return the picture. `rows`: values by their names."""
+    """Return the picture. `rows`: values by name."""
     rates = {number: rows["1 receiver" if number == 1 else f"{number} receivers"] for number in _MEMBERS}
     after = rows["4 receivers, one killed: afterwards"]
     top = 1.1 * max(*rates.values(), 4 * rates[1])
@@ -60,7 +60,7 @@ def svg(rows: dict[str, float]) -> str:
 
 
 def _step(top: float) -> float:
-    """Return the distance between lines of the grid."""
+    """Return the distance between grid lines."""
     return next(step for step in (10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 5000.0, 1e9) if top / step <= 8)
 
 

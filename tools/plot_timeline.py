@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws when the stages of stacks ran on a GPU, from the rows of `rashpa_cuda_unit_bench --only timeline`.
+"""Draws the times at which stages of stacks ran on a GPU, from the rows of `rashpa_cuda_unit_bench --only timeline`.
 
 Usage: plot_timeline.py ROWS.jsonl OUT.svg
 """
@@ -20,7 +20,7 @@ _WORDS = {
 
 
 def spans(rows: list[dict[str, float | str]]) -> list[tuple[int, int, str, float, float]]:
-    """Return (bench, stack, stage, begin, end) in microseconds. One copy engine works: a copy that is queued behind another waits."""
+    """Return (bench, stack, stage, begin, end) in microseconds. There is one copy engine, so that a queued copy waits for the one before it."""
     found: list[tuple[int, int, str, float, float]] = []
     copied = 0.0
     for row in rows:
@@ -36,7 +36,7 @@ def spans(rows: list[dict[str, float | str]]) -> list[tuple[int, int, str, float
 
 
 def svg(rows: list[dict[str, float | str]]) -> str:
-    """Return the picture: a line a bench, time to the right."""
+    """Return the picture: one line for each bench, time to the right."""
     all_spans = spans(rows)
     last = max(end for *_, end in all_spans)
     benches = 1 + max(bench for bench, *_ in all_spans)

@@ -88,7 +88,7 @@ class Finding(NamedTuple):
 
 
 def begins_with_verb(text: str) -> bool:
-    """Return True when the first word of `text` is a verb of prose_verbs.txt, imperative or third person, and no noun (`Names of …`)."""
+    """Return True when the first word of `text` is a verb of prose_verbs.txt, imperative or third person, and is not used as a noun (`Names of …`)."""
     first, _, rest = text.lstrip("`").partition(" ")
     word = first.rstrip(".,:;").lower()
     stems = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub(r"ies$", "y", word)}
@@ -101,7 +101,7 @@ def excerpt(text: str, at: int = 0) -> str:
 
 
 def nouns(kind: str, file: str, line: int, text: str) -> Iterator[Finding]:
-    """Yield the places where "who", "whose" or "what" stands for a noun."""
+    """Yield the places that use "who", "whose" or "what" as a noun."""
     for match in NOUN.finditer(text):
         yield Finding(
             f"who/whose/what as a noun ({kind})",
@@ -118,7 +118,7 @@ def measures(file: str, line: int, text: str) -> Iterator[Finding]:
 
 
 def python_findings(file: str, text: str) -> Iterator[Finding]:
-    """Yield what is found in the docstrings, the messages of errors and the comments of a Python file."""
+    """Yield the findings in the docstrings, error texts and comments of a Python file."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             yield from _docstring_findings(file, node)
@@ -136,7 +136,7 @@ def python_findings(file: str, text: str) -> Iterator[Finding]:
 
 
 def _raise_findings(file: str, node: ast.Raise) -> Iterator[Finding]:
-    """Yield an error without advice: not that of a reason, which its caller puts into a message."""
+    """Yield a finding for an error text without advice, except for a reason that its caller puts into a message."""
     texts = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
     message = "".join(texts)
     named = sum(any(letter.isalpha() for letter in word) for word in message.split())
@@ -168,7 +168,7 @@ def _docstring_findings(
 
 
 def cpp_findings(file: str, text: str) -> Iterator[Finding]:
-    """Yield what is found in the comments and errors of a C++ file."""
+    """Yield the findings in the comments and errors of a C++ file."""
     before = ""
     for number, line in enumerate(text.splitlines(), 1):
         if MIDDLE.match(line.strip()) and not before.startswith("///"):
@@ -191,13 +191,13 @@ def _error_findings(file: str, text: str) -> Iterator[Finding]:
 
 
 def words(sentence: str) -> int:
-    """Count its words: a code span is one, the address of a link and a sign none."""
+    """Return the number of words of a sentence: a code span counts as one, the address of a link and a sign as none."""
     text = _ADDRESS.sub("]", _SPAN.sub("code", sentence))
     return sum(any(letter.isalnum() for letter in word) for word in text.split())
 
 
 def markdown_findings(file: str, text: str) -> Iterator[Finding]:
-    """Yield what is found in the sentences and table cells of a page."""
+    """Yield the findings in the sentences and table cells of a page."""
     for behind in BEHIND.finditer(text):
         yield Finding(AFTER_BLOCK, file, text.count("\n", 0, behind.start(1)) + 1, excerpt(behind[1]))
     text = CODE.sub(lambda block: "\n" * block[0].count("\n"), text)
@@ -221,7 +221,7 @@ def markdown_findings(file: str, text: str) -> Iterator[Finding]:
 
 
 def findings_of(file: str, text: str) -> list[Finding]:
-    """Return the findings in the file of this name: none where it is no text of ours."""
+    """Return the findings in the file of this name, empty when it is no text of ours."""
     if file.endswith(".py") and file.startswith(("python/rashpa/", "tools/")):
         return list(python_findings(file, text))
     if file.endswith((".hpp", ".cpp", ".cu", ".cuh")) and file.startswith("src/"):
@@ -234,7 +234,7 @@ def findings_of(file: str, text: str) -> list[Finding]:
 
 
 def title_findings(root: Path, base: str) -> list[Finding]:
-    """Return the titles of commits after `base` that break the rule: none where the clone has no such commit."""
+    """Return the titles of commits after `base` that break the rule, empty when the clone lacks `base`."""
     log = _git(root, "log", "--no-merges", "--format=%h %s", f"{base}..HEAD")
     commits = [line.partition(" ") for line in (log or "").splitlines()]
     return [
@@ -245,7 +245,7 @@ def title_findings(root: Path, base: str) -> list[Finding]:
 
 
 def new_findings(root: Path, findings: list[Finding]) -> list[Finding]:
-    """Return those that the files of LINT_BASE, by default of the last commit, do not have."""
+    """Return the findings that the files of LINT_BASE, by default of the last commit, do not have."""
     base = os.environ.get("LINT_BASE") or "HEAD"
     changed = (_git(root, "diff", "--name-only", base) or "") + (
         _git(root, "ls-files", "-o", "--exclude-standard") or ""

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the notebooks of docs/tutorials, cell after cell, and stores what they print and draw in them.
+"""Runs the notebooks of docs/tutorials, cell by cell, and stores the text and pictures that they print.
 
-Usage: run_notebooks.py [--check] [NOTEBOOK …]. With --check nothing is stored; exit 1 when a cell fails, or its texts are not those that are stored; of a
-cell with the tag "varies" they may be others on each machine. Cells are plain Python: no magics, no Jupyter is needed; `display` is there as in Jupyter. Each
-notebook runs in a process and a folder of its own.
+Usage: run_notebooks.py [--check] [NOTEBOOK …]. With --check nothing is stored; exit 1 when a cell fails, or when its texts differ from the stored
+ones. Texts of a cell with the tag "varies" may differ between machines. Cells are plain Python without magics, and Jupyter is not needed; `display`
+works as in Jupyter. Each notebook runs in a separate process and folder.
 """
 
 import ast
@@ -41,7 +41,7 @@ class Outputs:
         self._redirected.__exit__(*error)
 
     def display(self, value: Any, *, clear: bool = False) -> None:
-        """Show a value as Jupyter does: `clear` removes the earlier outputs of the cell."""
+        """Show a value as Jupyter does. `clear`: first remove the earlier outputs of the cell."""
         if clear:
             self._shown.clear()
             self._printed.seek(0)
@@ -49,20 +49,20 @@ class Outputs:
         self._shown.append({"output_type": "display_data", "data": data_of(value), "metadata": {}})
 
     def result(self, value: Any) -> None:
-        """Take the value of the cell's last expression."""
+        """Store the value of the cell's last expression."""
         data = data_of(value)
         self._shown.append({"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {}})
 
     @property
     def all(self) -> list[dict[str, Any]]:
-        """Return the outputs in the order of a notebook: printed ones, then shown ones."""
+        """Return the outputs in the order of a notebook: printed texts, then shown values."""
         text = self._printed.getvalue().splitlines(keepends=True)
         printed: list[dict[str, Any]] = [{"output_type": "stream", "name": "stdout", "text": text}] if text else []
         return printed + self._shown
 
 
 def data_of(value: Any) -> dict[str, Any]:
-    """Return a value by kind of media. A value with a page of its own, such as a run, leaves out its address in memory."""
+    """Return a value by media type. The text of a value with HTML, such as a run, has no memory address."""
     from matplotlib.figure import Figure
 
     if isinstance(value, Figure):
@@ -75,7 +75,7 @@ def data_of(value: Any) -> dict[str, Any]:
 
 
 def run_cell(source: str, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the outputs of a cell. Raise the errors of the cell."""
+    """Return the outputs of a cell. Raise its errors."""
     import matplotlib.pyplot as plt
 
     tree = ast.parse(source)
@@ -109,14 +109,14 @@ def texts_of(outputs: list[dict[str, Any]]) -> list[str]:
 
 
 def what_differs(cell: dict[str, Any], outputs: list[dict[str, Any]]) -> str:
-    """Return the difference between the stored texts and those of now; empty: none."""
+    """Return the difference between the stored texts and the present ones, empty without any."""
     if "varies" in cell["metadata"].get("tags", ()):
         return ""
     return "\n".join(difflib.unified_diff(texts_of(cell["outputs"]), texts_of(outputs), "stored", "now", lineterm=""))
 
 
 def run_notebook(path: Path, *, store: bool) -> int:
-    """Exit status; in this process, whose working folder becomes a temporary one."""
+    """Run a notebook in this process, in a temporary working folder, and return the exit status."""
     os.environ["MPLBACKEND"] = "Agg"
     notebook = json.loads(path.read_text(encoding="utf-8"))
     names: dict[str, Any] = {"__name__": "__main__"}
@@ -143,7 +143,7 @@ def run_notebook(path: Path, *, store: bool) -> int:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     given = [Path(name).resolve() for name in sys.argv[1:] if not name.startswith("--")]
     if "--in-this-process" in sys.argv[1:]:
         return run_notebook(given[0], store="--check" not in sys.argv[1:])

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts defects back, one after the other, and counts the seeds until the simulator finds each.
+"""Puts known defects back, one at a time, and counts the seeds until the simulator finds each.
 
-Usage: simulate_mutants.py [--seeds N] [NAME…]. The defects are the patches below `tests/simulation/mutants`; without names, all. Each is applied to the tree, the
-program is built, seeds 1 … N are played, and the tree is as before. Prints a row of a table for each; exit 1 when one is not found or does not apply.
+Usage: simulate_mutants.py [--seeds N] [NAME…]. The defects are the patches below `tests/simulation/mutants`; without names, all. Each is applied to
+the tree, the program is built, seeds 1 … N are played, and the tree is restored. Prints a table row for each; exit 1 when a defect is not found, or
+does not apply.
 """
 
 import argparse
@@ -19,13 +20,13 @@ PROGRAM = BUILD / "tests" / "simulation" / "rashpa_simulation"
 
 
 def patch(file: Path, *options: str) -> bool:
-    """Apply a patch to the tree, by the lines that it changes and not by those around them; return whether it fitted."""
+    """Apply a patch to the tree by its changed lines, without their context; return True when it fits."""
     done = subprocess.run(["git", "apply", "-C0", *options, str(file)], cwd=ROOT, check=False)  # noqa: S603, S607
     return done.returncode == 0
 
 
 def build() -> None:
-    """Build the program of the tree as it is."""
+    """Build the program from the tree as it is."""
     subprocess.run(  # noqa: S603
         ["cmake", "--build", str(BUILD), "--target", "rashpa_simulation"],  # noqa: S607
         cwd=ROOT,
@@ -35,7 +36,7 @@ def build() -> None:
 
 
 def first_failure(seeds: int) -> tuple[int, str] | None:
-    """Return the first seed that fails, and its first words; None when all are good."""
+    """Return the first seed that fails, and the beginning of its output; None when all pass."""
     done = subprocess.run(  # noqa: S603
         [str(PROGRAM), "--seeds", str(seeds), "--most-failures", "1"], capture_output=True, text=True, check=False
     )

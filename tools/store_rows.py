@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the file that is stored in bench/results from the rows of a benchmark program: name, machine facts with those of the GPU, rows.
+"""Makes a file for bench/results from the rows of a benchmark program: name, machine facts including the GPU, rows.
 
-Usage: store_rows.py NAME BUILD_JSON ROWS OUT. Prints the rows as a table. Runs where the package's dependencies are not installed.
+Usage: store_rows.py NAME BUILD_JSON ROWS OUT. Prints the rows as a table. It runs without the package's dependencies.
 """
 
 import importlib.util
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def _measured(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the document that `rashpa bench` writes, from the file alone."""
+    """Return the document that `rashpa bench` writes, without importing the package."""
     path = Path(__file__).resolve().parents[1] / "python" / "rashpa" / "control" / "nodes" / "machine.py"
     spec = importlib.util.spec_from_file_location("machine", path)
     if spec is None or spec.loader is None:
@@ -25,7 +25,7 @@ def _measured(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     name, build, rows_file, out = sys.argv[1:5]
     rows = [json.loads(line) for line in Path(rows_file).read_text(encoding="utf-8").splitlines() if line.strip()]
     document = _measured(name, rows)

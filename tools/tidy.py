@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy on the C++ files of a build, on the given ones, or on those that changed; as many at once as there are cores."""
+"""Runs clang-tidy on the C++ files of a build, on the given files, or on changed ones; as many at a time as there are cores."""
 
 import argparse
 import concurrent.futures
@@ -20,7 +20,7 @@ ARGUMENTS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=
 
 
 def changed_files() -> set[Path]:
-    """Return changed files; a header stands for the .cpp files beside it."""
+    """Return changed files; for a header, the .cpp files beside it."""
     files = changed("src")
     return (
         files
@@ -43,7 +43,7 @@ def tidy(path: Path, build: Path) -> tuple[Path, int, str, float]:
 
 
 def main() -> int:
-    """Exit status: 1 when there is a finding."""
+    """Return the exit status, 1 when there is a finding."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="folder with compile_commands.json")
     parser.add_argument("--changed", action="store_true", help="only what changed since LINT_BASE (the last commit)")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs pynxtools' NeXus validator on NXmx files, with a file of its own environment (tools/peer_environment.sh pynxtools).
+"""Runs pynxtools' NeXus validator on NXmx files, in a separate environment (tools/peer_environment.sh pynxtools).
 
-Usage: validate_nxmx.py [--json FILE] MASTER.h5 … Exit 1 when one of them is not valid. It follows external links from the current folder only, so that it is
-run in each file's.
+Usage: validate_nxmx.py [--json FILE] MASTER.h5 … Exit 1 when one of them is not valid. The validator follows external links from its working folder
+only, so that it runs in each file's folder.
 """
 
 import argparse
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def validator() -> Path:
-    """Return the program of the peer's environment, which is made when it is not there."""
+    """Return the validator's program; make its environment if needed."""
     python = subprocess.run(  # noqa: S603
         [ROOT / "tools/peer_environment.sh", "pynxtools"], check=True, capture_output=True, text=True
     ).stdout.strip()
@@ -24,7 +24,7 @@ def validator() -> Path:
 
 
 def validate(program: Path, master: Path) -> tuple[bool, list[str]]:
-    """Return whether the file is valid, and all messages about it."""
+    """Return True when the file is valid, and all messages about it."""
     done = subprocess.run(  # noqa: S603
         [program, "validate", master.name],
         cwd=master.resolve().parent,
@@ -38,7 +38,7 @@ def validate(program: Path, master: Path) -> tuple[bool, list[str]]:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("masters", nargs="+", type=Path)
     arguments.add_argument("--json", type=Path)

@@ -29,7 +29,7 @@ _GLUE = "\0"
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words between which a line may end: none inside a code span or a comment, or before a word that would begin a block."""
+    """Return the words between which a line may break: never inside a code span or a comment, nor before a word that would begin a block."""
     glued = _CODE.sub(lambda span: span[0].replace(" ", _GLUE), " ".join(text.split()))
     words: list[str] = []
     for word in glued.split(" "):
@@ -59,7 +59,7 @@ def _goes_on(line: str) -> bool:
 
 
 def _verbatim(lines: list[str], at: int) -> int:
-    """Return how many lines of the block at `at` stay as they are: 0 for a paragraph or an item."""
+    """Return the number of lines of the block at `at` that stay as they are: 0 for a paragraph or a list item."""
     line = lines[at]
     if at == 0 and line == "---":
         return 2 + len(list(takewhile(lambda other: other != "---", lines[1:])))
@@ -104,7 +104,7 @@ def pages() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Wrap the pages, or compare; return the exit status."""
+    """Wrap or compare the pages; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page would change")
     parser.add_argument("files", nargs="*", type=Path, help="the pages")

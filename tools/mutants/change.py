@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small change of a text, and the words by which a list of reasons knows it."""
+"""Describes a small change of a text, and the words that identify it in a list of reasons."""
 
 from dataclasses import dataclass
 
@@ -18,11 +18,11 @@ class Change:
         return text[: self.start] + self.to + text[self.end :]
 
     def line(self, text: str) -> int:
-        """Return the number of the line where it begins, from 1 on."""
+        """Return the number of the line where the change begins, from 1 on."""
         return text.count("\n", 0, self.start) + 1
 
     def words(self, text: str) -> tuple[str, str]:
-        """Return the lines around it, before and after, in single spaces."""
+        """Return the changed lines before and after the change, with single spaces."""
         first = text.rfind("\n", 0, self.start) + 1
         last = text.find("\n", self.end)
         last = len(text) if last < 0 else last

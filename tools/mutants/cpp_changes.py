@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small changes that a C++ file can have, found in its words without a compiler."""
+"""Lists the small changes that a C++ file can have, found in its text without a compiler."""
 
 import re
 
@@ -43,12 +43,12 @@ COUNTED = re.compile(r"(?:\+\+|--)[\w.\->\[\]]+;|[\w.\->\[\]]+(?:\+\+|--);")
 
 
 def masked(text: str) -> str:
-    """Return the text of the same length, without all that is no code of a run."""
+    """Return the text in the same length, with blanks for everything that is no executable code."""
     return NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
 
 def closing(text: str, opened: int) -> int:
-    """Return the place behind the bracket that closes the one at `opened`, or the end."""
+    """Return the place after the bracket that closes the one at `opened`, or the end."""
     depth = 0
     for place in range(opened, len(text)):
         depth += text[place] in "([{"
@@ -59,7 +59,7 @@ def closing(text: str, opened: int) -> int:
 
 
 def statement_end(text: str, start: int) -> int:
-    """Return the place behind the semicolon of the statement that begins at `start`."""
+    """Return the place after the semicolon of the statement that begins at `start`."""
     place = start
     while place < len(text) and text[place] != ";":
         place = closing(text, place) if text[place] in "([{" else place + 1
@@ -67,7 +67,7 @@ def statement_end(text: str, start: int) -> int:
 
 
 def statements(text: str, code: str) -> list[Change]:
-    """Return the removals of statements: calls without a result, assignments, counts, jumps; and the turned returns."""
+    """Return the removals of statements (calls without a result, assignments, counts, jumps), and the negated returns."""
     found = []
     for at in re.finditer(r"(?<=[;{})\n])[ \t\n]*(?=[\w*+\-])", code):
         start = at.end()
@@ -95,7 +95,7 @@ def statements(text: str, code: str) -> list[Change]:
 
 
 def conditions(text: str, code: str) -> list[Change]:
-    """Return the turned conditions."""
+    """Return the negated conditions."""
     found = []
     for at in re.finditer(r"\bif \(", code):
         end = closing(code, at.end() - 1) - 1
@@ -106,7 +106,7 @@ def conditions(text: str, code: str) -> list[Change]:
 
 
 def changes(text: str) -> list[Change]:
-    """Return all changes of a file's text, in its order."""
+    """Return all changes of a file's text, in their order."""
     code = masked(text)
     found = [Change(at.start(), at.end(), to, kind) for kind, word, to in SWAPS for at in re.finditer(word, code)]
     for at in NUMBER.finditer(code):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles a changed C++ file alone, links it before the libraries of `build/release`, and asks its tests and the simulator.
+"""Compiles a changed C++ file, links it before the libraries of `build/release`, and runs its tests and the simulator.
 
-Nothing of the tree or of the build is touched. A header is laid over the tree's, and its own source and its own test are compiled anew.
+The tree and the build stay unchanged. A header replaces that of the tree, and its own source and test are compiled again.
 """
 
 import functools
@@ -24,14 +24,14 @@ _NOT_KEPT = ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror")
 
 
 def ninja(*words: str) -> list[str]:
-    """Return the lines that a tool of ninja says."""
+    """Return the lines that a tool of ninja prints."""
     said = ["ninja", "-C", str(BUILD), "-t", *words]
     return subprocess.run(said, capture_output=True, text=True, check=True).stdout.splitlines()  # noqa: S603
 
 
 @functools.cache
 def includes() -> dict[str, list[str]]:
-    """Return the objects that each file of src/ is part of."""
+    """Return the object files that each file of src/ affects."""
     found: dict[str, list[str]] = {}
     made = ""
     for line in ninja("deps"):
@@ -46,12 +46,12 @@ def includes() -> dict[str, list[str]]:
 
 @functools.cache
 def commands(program: str) -> list[str]:
-    """Return the commands that make a program."""
+    """Return the commands that build a program."""
     return ninja("commands", program)
 
 
 def compile_words(line: str) -> list[str]:
-    """Return the words of a command that compiles, without its files and without the care that a change does not need."""
+    """Return the words of a compiler command, without its files and without options that a change does not need."""
     words = shlex.split(line)
     words = words[next(i for i, word in enumerate(words) if word.endswith("++")) :]
     kept: list[str] = []
@@ -68,7 +68,7 @@ def compile_words(line: str) -> list[str]:
 
 @dataclass
 class Program:
-    """Holds a program that judges a file: how it is linked, how it is asked, and the objects that the file is part of."""
+    """Holds a program that tests a file: its link command, its test command, and the object files that the file affects."""
 
     name: str
     words: list[str]
@@ -79,7 +79,7 @@ class Program:
     took_s: float = field(default=0, init=False)  # the last time
 
     def prepare(self, file: Path) -> None:
-        """Find its commands, and the objects that change with the file."""
+        """Find the program's commands, and the object files that the file affects."""
         lines = commands(self.name)
         link = next(line for line in reversed(lines) if re.search(rf"-o \S*\b{self.name} ", line))
         self.link = shlex.split(link.split("&&")[1])
@@ -94,14 +94,15 @@ class Program:
             raise SystemExit(f"{file}: no object of {self.name} has it")
 
     def is_part(self, made: str, file: Path) -> bool:
-        """Return whether an object that has the file is compiled anew: its own, and those of a header's own source and test. Linked first, they win."""
+        """Return True when an affected object file is compiled again: that of the file, and those of a header's own source and test. They are linked
+        first, so that they replace those of the libraries."""
         if "_unity" in made or f"rashpa_{file.relative_to(ROOT / 'src' / 'rashpa').parts[0]}" not in made:
             return False
         names = [f"{file.stem}.cpp.o", f"{file.stem}_test.cpp.o"] if file.suffix == ".hpp" else [f"{file.name}.o"]
         return Path(made).name in names
 
     def limited(self, file: Path) -> float:
-        """Set the seconds after which it hangs, by the time that it takes now without a change, and return them."""
+        """Measure the program without a change, and return the seconds after which a changed one counts as hanging."""
         self.longest_s = UNBOUNDED_S
         if (fate := self.asked(file, file.read_text())) != "survived":
             raise SystemExit(f"{file}: {self.name}: {fate} without a change; first mend it")
@@ -119,7 +120,7 @@ class Program:
         return fate
 
     def asked(self, file: Path, text: str) -> str:
-        """Return the fate of a changed text, within the present limit."""
+        """Return the fate of a changed text within the present time limit."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             program = folder / "program"
@@ -151,7 +152,7 @@ class Program:
 
 
 class CppJudge:
-    """Asks the test programs of a C++ file, and then the simulator."""
+    """Runs the test programs of a C++ file, and then the simulator."""
 
     def __init__(self, file: Path, programs: list[str], tests: str, seeds: int) -> None:
         self.file_ = file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small changes that the functions of a Python module can have, found in its syntax tree."""
+"""Lists the small changes that the functions of a Python module can have, found in its syntax tree."""
 
 import ast
 import re
@@ -37,26 +37,26 @@ class Finder(ast.NodeVisitor):
         self.result_ = ""
 
     def place(self, line: int, column: int) -> int:
-        """Return the place in the text of a column in bytes."""
+        """Return the index in the text for a line and a column in bytes."""
         return self.starts_[line - 1] + len(self.lines_[line - 1].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Return the place of a node."""
+        """Return the indices of begin and end of a node."""
         return self.place(node.lineno, node.col_offset), self.place(node.end_lineno or 0, node.end_col_offset or 0)
 
     def add(self, start: int, end: int, to: str, kind: str) -> None:
-        """Take a change, of functions alone."""
+        """Add a change if it is inside a function."""
         if self.inside_:
             self.found.append(Change(start, end, to, kind))
 
     def between(self, left: ast.expr, right: ast.expr, word: str, to: str, kind: str) -> None:
-        """Take the change of the operator between two terms."""
+        """Add the change of the operator between two terms."""
         start, end = self.span(left)[1], self.span(right)[0]
         if found := re.search(word, self.text_[start:end]):
             self.add(start + found.start(), start + found.end(), to, kind)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Enter the body of a function, without its docstring, its signature and its decorators."""
+        """Visit the body of a function, without its docstring, its signature and its decorators."""
         outer = self.result_
         self.result_ = ast.unparse(node.returns) if node.returns else ""
         self.inside_ += 1
@@ -69,44 +69,44 @@ class Finder(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave the words of errors alone."""
+        """Skip the texts of errors."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave the words of messages alone."""
+        """Skip the texts of messages."""
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Leave a type alone."""
+        """Skip type annotations."""
         if node.value:
             self.visit(node.value)
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Take the neighbours of relations."""
+        """Add the neighbouring relations of a comparison."""
         for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
             self.between(left, right, r"not in|is not|in\b|is\b|[<>=!]=|[<>]", COMPARED[type(operator)], "relation")
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        """Take the other word of logic."""
+        """Exchange `and` and `or`."""
         to = "or" if isinstance(node.op, ast.And) else "and"
         for left, right in zip(node.values, node.values[1:], strict=False):
             self.between(left, right, r"\b(and|or)\b", to, "logic")
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """Take the other operator of arithmetic."""
+        """Exchange an arithmetic operator."""
         if to := COUNTED.get(type(node.op)):
             self.between(node.left, node.right, r"//|[+\-*/%]", to, "arithmetic")
         self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        """Take a `not` away."""
+        """Remove a `not`."""
         if isinstance(node.op, ast.Not):
             start = self.span(node)[0]
             self.add(start, start + len("not "), "", "condition")
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Take the other truth, and the numbers beside."""
+        """Exchange True and False, and add one to whole numbers."""
         start, end = self.span(node)
         if isinstance(node.value, bool):
             self.add(start, end, str(not node.value), "constant")
@@ -114,7 +114,7 @@ class Finder(ast.NodeVisitor):
             self.add(start, end, str(node.value + 1), "constant")
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Take the other bound, and leave what is logged alone."""
+        """Exchange `min` and `max`, and skip log messages."""
         if SAID.match(ast.unparse(node.func)):
             return
         if isinstance(node.func, ast.Name) and node.func.id in NAMES:
@@ -122,32 +122,32 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def turned(self, test: ast.expr) -> None:
-        """Take a condition's contrary."""
+        """Negate a condition."""
         start, end = self.span(test)
         self.add(start, end, f"(not ({self.text_[start:end]}))", "condition")
 
     def visit_If(self, node: ast.If) -> None:
-        """Turn the condition."""
+        """Negate the condition."""
         self.turned(node.test)
         self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
-        """Turn the condition."""
+        """Negate the condition."""
         self.turned(node.test)
         self.generic_visit(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
-        """Turn the conditions."""
+        """Negate the conditions."""
         for test in node.ifs:
             self.turned(test)
         self.generic_visit(node)
 
     def removed(self, node: ast.stmt, kind: str) -> None:
-        """Take a statement away."""
+        """Remove a statement."""
         self.add(*self.span(node), "pass", kind)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """Take a call without a result away."""
+        """Remove a call without a result."""
         call = node.value.value if isinstance(node.value, ast.Await) else node.value
         if isinstance(call, ast.Call) and not SAID.match(ast.unparse(call.func)):
             self.removed(node, "call")
@@ -160,20 +160,20 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Take a count away."""
+        """Remove a count."""
         self.removed(node, "assignment")
         self.generic_visit(node)
 
     def visit_Break(self, node: ast.Break) -> None:
-        """Take a jump away."""
+        """Remove a jump."""
         self.removed(node, "jump")
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        """Take a jump away."""
+        """Remove a jump."""
         self.removed(node, "jump")
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Return the contrary of a truth, and nothing where nothing may come."""
+        """Negate a returned truth value, and return None where that is allowed."""
         if node.value:
             start, end = self.span(node.value)
             if self.result_ == "bool" and not isinstance(node.value, ast.Constant):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the functions of a changed Python module into the place of those that are imported, in a forked process, and runs the module's tests there."""
+"""Replaces the functions of an imported Python module by changed ones in a forked process, and runs the module's tests there."""
 
 import contextlib
 import gc
@@ -23,7 +23,7 @@ OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"
 
 
 def codes_of(code: CodeType) -> list[CodeType]:
-    """Return all code of functions that a code has, in its order."""
+    """Return the code objects of all functions inside a code object, in their order."""
     found = []
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -32,7 +32,7 @@ def codes_of(code: CodeType) -> list[CodeType]:
 
 
 class PythonJudge:
-    """Asks the tests of a module of rashpa: those of its name, and those that are told; then `whole`, tests of runs, about the changes that these leave."""
+    """Runs the tests of a module of rashpa: those of its name, and given ones. For changes that survive, it runs `whole`, tests of complete runs."""
 
     def __init__(self, file: Path, tests: list[str], whole: list[str]) -> None:
         self.file_ = file
@@ -50,7 +50,7 @@ class PythonJudge:
         self.limits_ = [self.limit(tier) for tier in self.tiers_]
 
     def limit(self, tests: list[str]) -> float:
-        """Return the seconds after which tests hang, by the time that they take now without a change."""
+        """Measure the tests without a change, and return the seconds after which they count as hanging."""
         began = time.monotonic()
         if (fate := self.asked(tests, self.file_.read_text(), UNBOUNDED_S)) != "survived":
             raise SystemExit(f"{self.file_}: {fate} without a change; first mend its tests")
@@ -71,7 +71,7 @@ class PythonJudge:
         return fate
 
     def put(self, text: str) -> None:
-        """Give the functions of the module the code of the text."""
+        """Replace the code of the module's functions by that of the text."""
         wanted: dict[str, deque[CodeType]] = {}
         for code in codes_of(compile(text, str(self.file_), "exec")):
             wanted.setdefault(code.co_qualname, deque()).append(code)
@@ -85,7 +85,7 @@ class PythonJudge:
                 function.__code__ = codes.popleft()
 
     def asked(self, tests: list[str], text: str, limit_s: float) -> str:
-        """Return the fate of a changed text by some tests."""
+        """Return the fate of a changed text by the given tests."""
         if not tests:
             return "survived"
         sys.stdout.flush()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Changes one place of a file at a time, and says which changes neither its tests nor the simulator find.
+"""Changes one place of a file at a time, and reports the changes that neither its tests nor the simulator detect.
 
-Usage: try_changes.py [--count N] [--seed S] [--jobs N] [FILE…]. The files and their tests are in `sources.toml`; without a name, all. The programs are built
-already (`make mutants` does it). Of a file with more than N places, N are drawn. `reasons.toml` has the changes that make no difference, each with its
-reason. A change hangs when its tests take ten times as long as without it, measured again at once: a loaded machine kills nothing. Prints each survivor,
-and a row of a table for each file; exit 1 when one survives without a reason.
+Usage: try_changes.py [--count N] [--seed S] [--jobs N] [FILE…]. The files and their tests are in `sources.toml`; without a name, all are tried. The
+programs must be built (`make mutants` does it). Of a file with more than N places, N are drawn. `reasons.toml` has the changes that make no
+difference, each with its reason. A change hangs when its tests take ten times as long as without it; that time is measured again at once, so that a
+loaded machine causes no hang. Prints each survivor, and a table row for each file; exit 1 when one survives without a reason.
 """
 
 import argparse
@@ -29,25 +29,25 @@ ROOT = HERE.parents[1]
 
 
 def sources() -> dict[Path, dict[str, Any]]:
-    """Return the files that are changed, with all that their judges need."""
+    """Return the files to change, with their tests."""
     groups = tomllib.loads((HERE / "sources.toml").read_text())["group"]
     return {ROOT / name: group for group in groups for name in group["files"]}
 
 
 def reasons() -> dict[tuple[str, str, str], str]:
-    """Return why a change of a file, from one line to another, makes no difference."""
+    """Return the reasons why changes make no difference, by file, line before and line after."""
     told = tomllib.loads((HERE / "reasons.toml").read_text()).get("change", [])
     return {(each["file"], each["from"], each["to"]): each["why"] for each in told}
 
 
 def drawn(places: list[Change], count: int, seed: str) -> list[Change]:
-    """Return the changes that are tried: all, or as many as asked."""
+    """Return the changes to try: all, or `count` drawn ones."""
     chosen = random.Random(seed).sample(places, min(count, len(places)))  # noqa: S311
     return sorted(chosen, key=places.index)
 
 
 def judged(file: Path, group: dict[str, Any]) -> tuple[list[Change], Callable[[Change], str]]:
-    """Return the changes of a file, and the function that returns the fate of one."""
+    """Return the changes of a file, and a function that returns the fate of one."""
     text = file.read_text()
     if file.suffix == ".py":
         python = PythonJudge(file, group.get("tests", []), group.get("whole", []))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print the bill of materials of a release as CycloneDX JSON: `python tools/release/bill_of_materials.py FOLDER`.
 
-Python packages below FOLDER are listed by cyclonedx-bom; libraries inside our wheel by auditwheel, and taken over from its bill. Packages
-whose sources are compiled into the native module stand behind them.
+cyclonedx-bom lists the Python packages below FOLDER; auditwheel lists the libraries inside our wheel. Packages that are compiled into the native
+module come last.
 """
 
 import json
@@ -17,7 +17,7 @@ from notices import COMPILED_IN_OF_PYTHON
 
 
 def main() -> None:
-    """Print it; exit with an error when a package lacks."""
+    """Print the bill; exit with an error when a package is missing."""
     folder = Path(sys.argv[1])
     bill = _of_packages(folder)
     parts: list[dict[str, Any]] = bill["components"]
@@ -43,7 +43,7 @@ def _compiled_in(name: str) -> dict[str, Any]:
 
 
 def _of_packages(folder: Path) -> dict[str, Any]:
-    """Return the bill of a Python whose only packages are those of the folder."""
+    """Return the bill of a Python installation with only the packages of the folder."""
     with tempfile.TemporaryDirectory() as place:
         python = Path(place) / "python"
         python.write_text(f'#!/bin/sh\nPYTHONPATH={folder.resolve()} exec {sys.executable} -S "$@"\n')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read a conda recipe with rattler-build, which renders it and names what is wrong with it: `python tools/release/check_recipe.py FILE`."""
+"""Render a conda recipe with rattler-build, which reports its faults: `python tools/release/check_recipe.py FILE`."""
 
 import sys
 from pathlib import Path

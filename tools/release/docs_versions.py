@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the pages of releases beside each other: each in a folder named by its version, and a menu at the top of every page that leads to the others.
+"""Puts the documentation of releases side by side: each in a folder named by its version, with a menu on every page that leads to the others.
 
-Usage: docs_versions.py FOLDER [rashpa-VERSION-docs.tar.gz…]. Unpacks the archives into FOLDER/VERSION, lists all versions there in FOLDER/versions.json, which the
-menu of the pages reads, and makes FOLDER/index.html lead to the newest.
+Usage: docs_versions.py FOLDER [rashpa-VERSION-docs.tar.gz…]. Unpacks the archives into FOLDER/VERSION, and lists all versions in
+FOLDER/versions.json, which the menu reads. FOLDER/index.html leads to the newest version.
 """
 
 import argparse
@@ -19,7 +19,7 @@ INDEX = '<!doctype html><meta charset="utf-8"><title>rashpa</title><meta http-eq
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack the pages of one release; raise ValueError for a file that is none."""
+    """Unpack the pages of one release. Raise ValueError for another file."""
     named = ARCHIVE.fullmatch(archive.name)
     if not named:
         raise ValueError(f"{archive}: the name is not that of pages; give rashpa-VERSION-docs.tar.gz")
@@ -40,7 +40,7 @@ def versions(folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Unpack, list and lead; return the exit status."""
+    """Unpack archives, and write list and index; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("archives", nargs="*", type=Path)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keep small files that this version writes in tests/releases/VERSION, for tests of later versions: `python tools/release/keep_files.py`.
 
-One run stores six images of 48 x 32 pixels as HDF5 (all of them, lists of bright pixels, sums) and as raw files; its report, its run file and one telegram of each kind
-stand beside them.
+One run stores six images of 48 x 32 pixels as HDF5 (all of them, lists of bright pixels, sums) and as raw files. Its report, its run file and one
+telegram of each kind are stored, too.
 """
 
 import shutil
@@ -58,12 +58,12 @@ sink = [{{ kind = "raw" }}]
 
 
 def frames() -> NDArray[np.uint16]:
-    """Return the images of the run; tests/releases/test_releases.py makes them by itself, and compares."""
+    """Return the images of the run; tests/releases/test_releases.py computes them independently, and compares."""
     return np.random.default_rng(30).integers(0, 120, (IMAGES, HEIGHT, WIDTH)).astype(np.uint16)
 
 
 def main() -> None:
-    """Make the files in a new folder. An existing one is an error."""
+    """Make the files in a new folder. Exit with an error when it exists."""
     version = subprocess.run(
         [ROOT / "tools/release/version.sh"], capture_output=True, text=True, check=True
     ).stdout.strip()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print the licences of everything below a folder of installed packages: `python tools/release/notices.py FOLDER`.
 
-Python packages bring their licences in their metadata. Shared libraries that a wheel took from the distribution lie in its folder
-`rashpa.libs`; their licences are those of the distribution's packages. Sources and static libraries that are compiled into our native
-module come from packages of the distribution, of the Python that runs this, and of CUDA.
+Python packages have their licences in their metadata. Shared libraries that a wheel took from the distribution are in its folder `rashpa.libs`; their
+licences are those of the distribution's packages. Sources and static libraries compiled into our native module come from packages of the
+distribution, of the Python that runs this, and of CUDA.
 """
 
 import re
@@ -30,13 +30,13 @@ _HASH = re.compile(r"-[0-9a-f]{8}(?=\.)")
 
 
 def main() -> None:
-    """Print all of it; exit with an error when a licence is missing."""
+    """Print the licences; exit with an error when one is missing."""
     folder = Path(sys.argv[1])
     print(text_of([*_python_packages(folder), *third_parties(folder)]))
 
 
 def text_of(notices: list[tuple[str, str]]) -> str:
-    """Return the licences below their names, equal ones once. Exit with an error when a text is missing."""
+    """Return the licences with their names; equal ones are printed once. Exit with an error when a text is missing."""
     missing = [name for name, text in notices if not text.strip()]
     if missing:
         sys.exit(f"notices: {', '.join(missing)}: the licence is not found; add it")
@@ -48,7 +48,7 @@ def text_of(notices: list[tuple[str, str]]) -> str:
 
 
 def third_parties(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name and the licence of everything that the wheel in this folder carries and that is not ours."""
+    """Yield name and licence of everything in the wheel in this folder that is not ours."""
     of_parts = [*_sources(), *_libraries(folder)]
     yield from of_parts
     yield from _common_licences("\n".join(text for _, text in of_parts))
@@ -57,7 +57,7 @@ def third_parties(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _common_licences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the licences that the texts of packages name by their place on a system of the distribution."""
+    """Yield the licences that package texts name by their path on a system of the distribution."""
     for name in sorted(set(re.findall(rf"{COMMON}/([A-Za-z0-9.+-]*[A-Za-z0-9])", text))):
         file = COMMON / name
         yield f"{name} (as the licences above name it)", file.read_text(errors="replace") if file.is_file() else ""
@@ -69,7 +69,7 @@ def _python_packages(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _sources() -> Iterator[tuple[str, str]]:
-    """Yield the licences of compiled sources, and of the sources of others that these bring in a folder `ext`: the first comment of a header."""
+    """Yield the licences of compiled sources, and of foreign sources inside them in a folder `ext`: the first comment of a header."""
     for name in COMPILED_IN_OF_PYTHON:
         try:
             package = distribution(name)
@@ -89,7 +89,7 @@ def _sources() -> Iterator[tuple[str, str]]:
 
 
 def _licence(package: Distribution) -> str:
-    """Return the texts that a package carries, behind its metadata's licence."""
+    """Return the licence texts of a package, after the licence named in its metadata."""
     facts = package.metadata.json
     said = str(facts.get("license_expression") or facts.get("license") or "")
     said = said or "\n".join(one for one in package.metadata.get_all("Classifier") or () if one.startswith("License"))
@@ -102,14 +102,14 @@ def _licence(package: Distribution) -> str:
 
 
 def _libraries(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the licence of each shared library that the wheel carries; an empty text where no package of the distribution has it."""
+    """Yield the licence of each shared library in the wheel, an empty text when no package of the distribution has it."""
     for library in sorted(folder.glob("rashpa.libs/*.so*")):
         package = _package_with(_HASH.sub("", library.name))
         yield f"{library.name} ({package or 'no package'} of the distribution)", _debian_licence(package)
 
 
 def _package_with(name: str) -> str:
-    """Return the distribution's package that has a library of this name, empty without one."""
+    """Return the distribution's package that contains a library of this name, empty without one."""
     try:
         command = ["dpkg-query", "-S", f"*/{name}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

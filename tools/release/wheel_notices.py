@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Put the licences of everything that a wheel carries into it: `python tools/release/wheel_notices.py WHEEL…`.
+"""Put the licences of everything in a wheel into the wheel: `python tools/release/wheel_notices.py WHEEL…`.
 
-The wheel gets the file `licenses/THIRD_PARTY.txt` beside its LICENSE, and its metadata name it. With --check the wheels stay as they are,
-and one that carries a library without its licence is an error.
+The wheel gets the file `licenses/THIRD_PARTY.txt` beside its LICENSE, and its metadata name it. With --check the wheels stay unchanged, and a wheel
+with a library without its licence is an error.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def put_into(wheel: Path) -> None:
-    """Replace the wheel by one that carries the licences."""
+    """Replace the wheel by one with the licences."""
     with tempfile.TemporaryDirectory() as place:
         with zipfile.ZipFile(wheel) as old:
             old.extractall(place)
@@ -85,7 +85,7 @@ def _with_file(metadata: bytes) -> bytes:
 
 
 def _record(record: str, changed: dict[str, bytes]) -> bytes:
-    """Return the list of a wheel's files, with the sizes and sums of changed and new ones."""
+    """Return the wheel's list of files, with sizes and checksums of changed and new ones."""
     rows = {row[0]: row for row in csv.reader(record.splitlines()) if row}
     for name, content in changed.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
