@@ -52,7 +52,11 @@ def test_work_that_was_asked_to_end_ends_at_its_next_step() -> None:
 def interrupted(words: list[str], folder: Path) -> tuple[str, float]:
     """Give what a command has said when it was interrupted while it was at work, and the seconds until it had ended."""
     with subprocess.Popen(
-        [sys.executable, "-c", SAYING, *words], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "rashpa.testing.prepared.program", SAYING, *words],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stderr is not None
         first = process.stderr.readline()
@@ -95,7 +99,19 @@ def test_an_interrupt_ends_a_calibration_and_leaves_nothing(tmp_path: Path) -> N
 def test_a_folder_that_is_not_empty_is_refused_before_frames_are_made(tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "mine").touch()
-    words = [sys.executable, "-c", SAYING, "dataset", "make", "set", "--modules", "1", "--frames", "1500"]
+    words = [
+        sys.executable,
+        "-m",
+        "rashpa.testing.prepared.program",
+        SAYING,
+        "dataset",
+        "make",
+        "set",
+        "--modules",
+        "1",
+        "--frames",
+        "1500",
+    ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert "the folder is not empty" in done.stderr

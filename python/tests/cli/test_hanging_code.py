@@ -44,7 +44,11 @@ from rashpa.cli.run import run
 run._END_S = 600.0
 entry.main()
 """
-COMMAND = [sys.executable, "-m", "rashpa.cli.entry"] if QUIET else [sys.executable, "-c", UNTIMED]
+COMMAND = (
+    [sys.executable, "-m", "rashpa.cli.entry"]
+    if QUIET
+    else [sys.executable, "-m", "rashpa.testing.prepared.program", UNTIMED]
+)
 PATIENCE_S = 2.0 if QUIET else GUARD_S
 
 

@@ -77,7 +77,7 @@ def killed_manager(
     path = tmp_path / "run.toml"
     text = run_text(frames=frames, output=out, orphaned=orphaned, keep_s=keep_s, extra=extra, detector=detector)
     path.write_text(text)
-    manager = subprocess.Popen([sys.executable, "-c", MANAGER, str(path)])
+    manager = subprocess.Popen([sys.executable, "-m", "rashpa.testing.prepared.program", MANAGER, str(path)])
     journal = out / "orphan_attach.json"
     try:
         eventually(journal.exists, 200.0)

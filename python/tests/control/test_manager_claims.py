@@ -123,7 +123,11 @@ def urls() -> Iterator[dict[str, str]]:
     found = {}
     for name in NAMES:
         role = "emulator" if name == "emulator" else "receiver"
-        process = subprocess.Popen([sys.executable, "-c", program, role, name], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rashpa.testing.prepared.program", program, role, name],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         processes.append(process)
     try:
         for name, process in zip(NAMES, processes, strict=True):
@@ -157,7 +161,9 @@ def test_after_kill_9_of_a_manager_its_nodes_are_free_again(urls: dict[str, str]
         "import asyncio, sys; from pathlib import Path; from rashpa.control.run.manager import Manager; "
         "from rashpa.control.plan.run_plan import load_plan; asyncio.run(Manager(load_plan(Path(sys.argv[1]))).run())"
     )
-    manager = subprocess.Popen([sys.executable, "-c", program, str(plan.source.path)])
+    manager = subprocess.Popen(
+        [sys.executable, "-m", "rashpa.testing.prepared.program", program, str(plan.source.path)]
+    )
     try:
         assert awaited(urls["emulator"], "running").holder.startswith("run endless of ")
         others = asyncio.run(Manager(load_plan(plan.source.path)).run())

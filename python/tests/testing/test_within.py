@@ -157,6 +157,44 @@ def test_a_signal_to_a_command_that_is_handed_over_ends_it(
     assert json.loads(done.stdout) == [how == "started", ordinary.returncode]
 
 
+IGNORING = """\
+import json, pathlib, signal, subprocess, sys
+for one in (signal.SIGHUP, signal.SIGQUIT):  # a node has a way of its own to be interrupted
+    signal.signal(one, signal.SIG_IGN)
+node = subprocess.Popen(["rashpa", "receiver", "--port", "0", "--name", sys.argv[1]], stdout=-1, text=True)
+assert json.loads(node.stdout.readline())["url"]
+def words_of(path):
+    try:
+        return (path / "cmdline").read_bytes().split(bytes(1))
+    except OSError:
+        return []  # it has ended
+paths = [one for one in pathlib.Path("/proc").glob("[0-9]*") if {b"rashpa.cli.entry", sys.argv[1].encode()} <= set(words_of(one))]
+ignored = [line.split()[1] for path in paths for line in (path / "status").read_text().splitlines() if line.startswith("SigIgn:")]
+node.send_signal(signal.SIGHUP)
+same = str(node.pid) in [path.name for path in paths]
+node.terminate()
+node.stdout.read()
+print(json.dumps([same, [int(mask, 16) for mask in ignored], node.wait(30)]))
+"""
+
+
+def test_a_command_that_is_handed_over_ignores_the_signals_that_it_is_started_to_ignore(
+    typed: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path, how: str
+) -> None:
+    """As in the background of a script, and below `nohup`."""
+    (tmp_path / "program.py").write_text(IGNORING)
+    done = typed(f"{sys.executable} program.py of-{secrets.token_hex(8)}")
+    assert done.returncode == 0, done.stderr
+    same, (mask,), code = json.loads(done.stdout)
+    assert same == (how == "started")
+    assert [bool(mask >> (one - 1) & 1) for one in (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)] == [
+        True,
+        True,
+        False,
+    ]
+    assert code == 0
+
+
 def test_a_command_with_other_variables_of_the_interpreter_is_started(
     typed: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:

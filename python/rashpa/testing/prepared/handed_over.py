@@ -16,13 +16,16 @@ PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signa
 _NUMBER = struct.Struct("=i")
 
 
+def _ignored() -> list[int]:
+    """Return the signals that this process was started to ignore: those of `nohup`, or of a shell's command in the background."""
+    return [int(one) for one in PASSED_ON if signal.getsignal(one) is signal.SIG_IGN]
+
+
 def _is_plain() -> bool:
-    """Return True when this process has nothing that a forked one would lack: ignored signals, a terminal, more descriptors."""
+    """Return True when this process has nothing that a forked one would lack: a terminal, more descriptors."""
     descriptors = {int(one) for one in os.listdir("/proc/self/fd")}  # noqa: PTH208  pathlib takes longer to import than all else here
     more = [one for one in descriptors - {0, 1, 2} if os.path.exists(f"/proc/self/fd/{one}")]  # noqa: PTH110
-    if more or not {0, 1, 2} <= descriptors or any(os.isatty(one) for one in (0, 1, 2)):
-        return False
-    return all(signal.getsignal(one) in (signal.SIG_DFL, signal.default_int_handler) for one in PASSED_ON)
+    return not more and {0, 1, 2} <= descriptors and not any(os.isatty(one) for one in (0, 1, 2))
 
 
 def _ask(name: str, command: list[str]) -> tuple[socket.socket, int] | None:
@@ -39,6 +42,7 @@ def _ask(name: str, command: list[str]) -> tuple[socket.socket, int] | None:
         "umask": umask,
     }
     body |= {"processors": sorted(os.sched_getaffinity(0)), "session": False, "targets": [0, 1, 2], "limits": limits}
+    body["ignored"] = _ignored()
     text = json.dumps(body).encode()
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(f"\0{name}")
@@ -67,7 +71,7 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         os.execv(python, command)  # noqa: S606  our own command
     connection, number = asked
-    for one in PASSED_ON:
+    for one in PASSED_ON - set(_ignored()):
         signal.signal(one, lambda which, _frame: _send(number, which))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     answer = connection.recv(_NUMBER.size, socket.MSG_WAITALL)

@@ -58,6 +58,7 @@ _PLAIN = {
 _COMMANDS = (
     ["-m", "rashpa.cli.entry"],
     ["-m", "rashpa.testing.fake_node"],
+    ["-m", "rashpa.testing.prepared.program"],
     ["-P", "-m", "rashpa.data.files.limited_process"],
     ["-P", "-m", "rashpa.node.offline.trial"],
     ["-P", "-m", "rashpa.testing.prepared.within"],
@@ -199,6 +200,7 @@ def _order(words: Sequence[str], given: Mapping[str, Any], environment: Mapping[
         processors=sorted(os.sched_getaffinity(0)),
         session=bool(given["start_new_session"]),
         targets=[0, 1, 2, *given["pass_fds"]],
+        ignored=prepared_server.ignored(),
     )
 
 

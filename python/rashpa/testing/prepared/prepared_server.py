@@ -106,6 +106,7 @@ class Order(NamedTuple):
     session: bool
     targets: list[int]  # of the descriptors that came with it
     limits: str = ""  # of the process that asks, as /proc has them; "" where it has compared them itself
+    ignored: Sequence[int] = ()  # signals that the command ignores from the start, as its children do
 
 
 class _Here:
@@ -113,6 +114,7 @@ class _Here:
     imported."""
 
     prepared = False
+    ignored: Sequence[int] = ()  # signals, as the order said
     errors = "strict"  # of standard input and output, as the locale has them
     wanted: mmap.mmap | None = None  # a byte for each, shared by all that are forked
     variables: tuple[int, int] | None = None  # address, bytes
@@ -142,6 +144,11 @@ def learn() -> None:
 def is_prepared() -> bool:
     """Return True when this process was forked from one that has imported rashpa."""
     return _Here.prepared
+
+
+def ignored() -> list[int]:
+    """Return the signals that this process was forked to ignore, and still does: processes that it starts ignore them, too."""
+    return [one for one in _Here.ignored if signal.getsignal(one) is signal.SIG_IGN]
 
 
 def receive(connection: socket.socket) -> tuple[Order, list[int]] | None:
@@ -347,6 +354,9 @@ def run(order: Order, descriptors: list[int]) -> NoReturn:
     """Run the command of an order, in a process that was forked for it."""
     _Here.prepared = True
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    _Here.ignored = order.ignored
+    for one in order.ignored:
+        signal.signal(one, signal.SIG_IGN)
     _place(order, descriptors)
     end = SystemExit()
     try:
