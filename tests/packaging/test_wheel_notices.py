@@ -4,6 +4,7 @@
 import base64
 import csv
 import hashlib
+import importlib
 import shutil
 import subprocess
 import sys
@@ -81,3 +82,20 @@ def test_a_library_without_a_known_licence_makes_no_wheel(tmp_path: Path) -> Non
 def test_wheels_get_their_licences_when_they_are_made_and_are_checked_before_they_are_tried() -> None:
     assert 'wheel_notices.py "$wheel"' in (ROOT / "tools/make_wheel.sh").read_text(encoding="utf-8")
     assert "wheel_notices.py --check build/wheel/dist/" in (ROOT / "tools/test_wheel.sh").read_text(encoding="utf-8")
+
+
+def test_the_bill_lists_each_library_that_another_tool_has_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools/release"))
+    bill = importlib.import_module("bill_of_materials")
+    (tmp_path / "rashpa.libs").mkdir()
+    (tmp_path / "rashpa.libs/libzstd-37412b7a.so.1").touch()
+    found = {part["name"]: part for part in bill.of_distribution(tmp_path, set())}
+    command = ["dpkg-query", "-W", "-f", "${Version}", "libzstd1"]
+    assert found["libzstd1"]["version"] == subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert found["libzstd1"]["purl"].startswith("pkg:deb/")
+    assert "libzstd1" not in {part["name"] for part in bill.of_distribution(tmp_path, {"libzstd1"})}
+    (tmp_path / "rashpa.libs/libnobody-12345678.so.1").touch()
+    with pytest.raises(SystemExit, match=r"libnobody-12345678\.so\.1: no package of the distribution has it"):
+        list(bill.of_distribution(tmp_path, set()))

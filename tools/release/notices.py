@@ -104,14 +104,14 @@ def _licence(package: Distribution) -> str:
 def _libraries(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the licence of each shared library in the wheel, an empty text when no package of the distribution has it."""
     for library in sorted(folder.glob("rashpa.libs/*.so*")):
-        package = _package_with(_HASH.sub("", library.name))
+        package = package_with(library.name)
         yield f"{library.name} ({package or 'no package'} of the distribution)", _debian_licence(package)
 
 
-def _package_with(name: str) -> str:
-    """Return the distribution's package that contains a library of this name, empty without one."""
+def package_with(name: str) -> str:
+    """Return the distribution's package that has a library, which a wheel may have given a hash in its name; empty without one."""
     try:
-        command = ["dpkg-query", "-S", f"*/{name}"]
+        command = ["dpkg-query", "-S", f"*/{_HASH.sub('', name)}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return ""
