@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For all tests of Python."""
+"""Configures all Python tests."""
 
 import functools
 import gc
@@ -33,7 +33,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def pytest_configure() -> None:
-    """Let commands of rashpa be forked from a prepared process in place of started anew (docs/decisions/0167)."""
+    """Fork commands of rashpa from a prepared process in place of new starts (docs/decisions/0167)."""
     if _HAS_RASHPA and importlib.util.find_spec("rashpa._native") is not None:
         from rashpa.testing.prepared import prepared_python
 
@@ -43,7 +43,7 @@ def pytest_configure() -> None:
 
 
 def _read_authorities_once() -> None:
-    """Let clients of httpx share what they know of certificates: each reads all authorities of the machine otherwise, 20 ms of a processor for one request."""
+    """Make httpx clients share the system's certificate authorities; otherwise each client reads all of them, which takes 20 ms of a processor."""
     from httpx._transports import default
 
     transports: Any = default
@@ -51,7 +51,7 @@ def _read_authorities_once() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that stores the seconds of files."""
+    """Add the option that stores the duration of test files."""
     parser.addoption(
         "--store-seconds", action="store_true", help="write the seconds of long files to tests/seconds.json"
     )
@@ -70,19 +70,19 @@ def _stored_seconds() -> dict[str, int]:
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector pass over what is there by now."""
+    """Exclude all present objects from garbage collection."""
     _freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Let the collector pass over large packages that a test has imported, too."""
+    """Exclude large packages that a test has imported from garbage collection, too."""
     if len(sys.modules) > _Frozen.modules + _MANY_MODULES:
         _freeze()
 
 
 class _Frozen:
-    """The number of modules that the collector passes over."""
+    """Holds the number of modules that are excluded from garbage collection."""
 
     modules = 0
 
@@ -91,15 +91,15 @@ _MANY_MODULES = 50
 
 
 def _freeze() -> None:
-    """Let Python's collector pass over all that is there: modules and tests stay to the end. It takes a tenth of a second and more for them, and pyFAI calls it
-    with every geometry that is read."""
+    """Exclude all present objects from garbage collection: modules and tests stay to the end. A collection takes a tenth of a second and more for
+    them, and pyFAI runs one with every geometry that is read."""
     gc.collect()
     gc.freeze()
     _Frozen.modules = len(sys.modules)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Store the seconds of this run's files beside those of files that it has not run, where that was asked for."""
+    """Store the seconds of this run's files with those of files that were not run, if requested."""
     if not config.getoption("--store-seconds"):
         return
     seconds: dict[str, float] = defaultdict(float)
@@ -114,7 +114,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture
 def ordinary_starts() -> Iterator[None]:
-    """Start commands as users do: for tests of starts, of ends, and of the processes that a command has."""
+    """Start commands as users do, for tests of starts, of ends, and of a command's processes."""
     from rashpa.testing.prepared import prepared_python
 
     with prepared_python.ordinary_starts():
@@ -123,7 +123,7 @@ def ordinary_starts() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def warm_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator["WarmNodes"]:
-    """Nodes that stay up from one run of a file's tests to the next."""
+    """Return nodes that keep running from one run of a file's tests to the next."""
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
     from rashpa.testing.warm_nodes import WarmNodes
 
@@ -133,7 +133,7 @@ def warm_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator["WarmNodes"
 
 @pytest.fixture(scope="module", autouse=True)
 def _judged_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Fail a file of tests of which a test has written an NXmx file that `rashpa check` calls wrong."""
+    """Fail a file of tests when one of them has written an NXmx file that `rashpa check` calls wrong."""
     folder = tmp_path_factory.getbasetemp()
     before = set(folder.iterdir())
     yield

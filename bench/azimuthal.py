@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel `azimuthal` against pyFAI's csc and csr engines, in one process: the same integers (1e-5 of split pixels) first, then images a second, alternately.
+"""Compares the kernel `azimuthal` with pyFAI's csc and csr engines in one process: first the results (equal integers, or 1e-5 for split pixels), then
+images/s, alternately.
 
 .venv/bin/python bench/azimuthal.py bench/results/azimuthal.json
 """
@@ -24,14 +25,14 @@ BINS, IMAGES, ROUNDS = 1000, 16, 3
 
 
 def rate(work: Callable[[], Any], images: int) -> float:
-    """Images a second."""
+    """Return the rate in images/s."""
     start = time.perf_counter()
     work()
     return images / (time.perf_counter() - start)
 
 
 def compare(name: str, shape: tuple[int, int], options: dict[str, Any], peer: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of one case; SystemExit when the integers differ."""
+    """Return the rows of one case. Raise SystemExit when the integers differ."""
     random = np.random.default_rng(1)
     images = random.poisson(2.0, (IMAGES, *shape)).astype(np.uint16)
     detector = Detector(75e-6, 75e-6, max_shape=shape)
@@ -80,7 +81,7 @@ def compare(name: str, shape: tuple[int, int], options: dict[str, Any], peer: di
 
 
 def main(out: Path) -> None:
-    """Writes the results."""
+    """Write the results."""
     plain: dict[str, Any] = {"correctSolidAngle": False}
     corrected: dict[str, Any] = {"polarization_factor": 0.99, "error_model": "poisson"}
     rows: list[dict[str, Any]] = []

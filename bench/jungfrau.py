@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel jungfrau beside a copy past the caches and beside aare, on the same machine in one run; results are compared before speed.
+"""Compares the kernel jungfrau with a copy past the caches and with aare, on one machine in one run; results are compared before speed.
 
-Usage: .venv/bin/python bench/jungfrau.py [--stack 16] [--modules 8] [--threads 2] [--json FILE]
-aare runs in an environment of its own (tools/peer_environment.sh aare)."""
+Usage: .venv/bin/python bench/jungfrau.py [--stack 16] [--modules 8] [--threads 2] [--json FILE]. aare runs in a separate environment
+(tools/peer_environment.sh aare).
+"""
 
 import argparse
 import json
@@ -39,7 +40,7 @@ class Data:
 
 
 def frames(stack: int, modules: int) -> Data:
-    """Simulated frames, labelled synthetic: modules one below the other."""
+    """Return simulated frames, labelled as synthetic, of modules one below the other."""
     spec = {"kind": "jungfrau", "modules": modules, "frames": stack, "energy_kev": ENERGY, "dark_every": 0}
     loaded = dataset_from_spec(spec, Path.cwd())
     made = loaded.dataset
@@ -52,7 +53,7 @@ def frames(stack: int, modules: int) -> Data:
 
 
 def apart(data: Data) -> Data:
-    """The same with the gaps of a detector between modules."""
+    """Return the same frames with a detector's gaps between modules."""
     modules = data.raw.shape[1] // 512
     height = PITCH * (modules - 1) + 512
 
@@ -69,7 +70,7 @@ def apart(data: Data) -> Data:
 
 
 def check(data: Data, folder: Path, threads: int) -> None:
-    """Photons equal aare's, rounded, wherever both have a value; assembled ones the NumPy assembly of them."""
+    """Check that photons equal aare's rounded ones wherever both have a value, and that assembled photons equal NumPy's assembly of them."""
     kernel = {"name": "jungfrau", "photon_energy_kev": ENERGY}
     ours = Pipeline([kernel], data.raw.shape[1:], calibration=data.maps, threads=threads)(data.raw).pixels
     code = data.raw >> 14

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page that stays open: memory of its server and of the browser, and the server's share of a core, over a slow run and a fast one side by side; then the
-latency of decisions, by turns with nobody who looks and with many viewers, who ask as pages do and draw nothing."""
+"""Measures an open page over a slow and a fast run side by side: memory of its server and of the browser, and the server's share of a core. Then it
+measures the latency of decisions, alternately without viewers and with many, who send the requests of pages and draw nothing."""
 
 import argparse
 import asyncio
@@ -44,7 +44,7 @@ _HEAP = "() => performance.memory?.usedJSHeapSize ?? 0"
 
 
 def resident(pid: int) -> float:
-    """MiB of a process."""
+    """Return the memory of a process in MiB."""
     return int(re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[0]) / 1024
 
 
@@ -55,7 +55,7 @@ def cpu_s(pid: int) -> float:
 
 @contextmanager
 def site(folder: Path, rate: float, stack: int) -> Iterator[tuple[int, str]]:
-    """A dashboard with a run of its own: the server's process, and its address."""
+    """Run a dashboard with its own run during the context; yield the server's process id and its address."""
     folder.mkdir()
     file = folder / "run.toml"
     file.write_text(run_text(folder=folder, rate=rate, stack=stack, ring=f"bench_soak_{rate:g}"))
@@ -73,7 +73,7 @@ def site(folder: Path, rate: float, stack: int) -> Iterator[tuple[int, str]]:
 
 
 class Viewers:
-    """Browsers elsewhere: each asks for the image after the one that it has."""
+    """Represents browsers on other machines: each requests the image after the one that it has."""
 
     def __init__(self, url: str, count: int) -> None:
         self.shown = 0
@@ -113,7 +113,7 @@ class Viewers:
 
 
 def soaked(minutes: float, chromium: str) -> list[dict[str, Any]]:
-    """Rows of each run: memory at a tenth of the time and at its end, and the share of a core."""
+    """Return the rows of each run: memory at a tenth of the time and at its end, and the share of a core."""
     rows: list[dict[str, Any]] = []
     with ExitStack() as stack, sync_playwright() as play:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -171,7 +171,7 @@ def soaked(minutes: float, chromium: str) -> list[dict[str, Any]]:
 
 
 def watched(rate: float, viewers: int, rounds: int, seconds: float) -> list[dict[str, Any]]:
-    """Rows of the latency of decisions with nobody and with many viewers, by turns."""
+    """Return rows of the latency of decisions, alternately without viewers and with many."""
     found: dict[str, list[tuple[float, float]]] = {"nobody": [], f"{viewers} viewers": []}
     shown, told = [], []
     with ExitStack() as stack:

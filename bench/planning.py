@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes to plan and to configure a system of many modules and receivers. Its nodes are simulated, in processes beside this one: engines without
-pixels behind the HTTP server, parser and XML of real ones, on sockets of the loopback interface. Prints rows; --json writes them with machine facts.
+"""Measures the time to plan and to configure a system of many modules and receivers. Its nodes are simulated in other processes: engines without
+pixels behind the real HTTP server, parser and XML, on loopback sockets. Prints rows; --json writes them with machine facts.
 
 Usage: planning.py [--modules 1000] [--receivers 100] [--emulators 100] [--fan 1] [--processes 4] [--json OUT.json]
 """
@@ -44,7 +44,7 @@ LOOK_S = 1.0  # how often a simulated receiver looks whether it has its end, whe
 
 
 def run_file(modules: int, receivers: int, emulators: int, fan: int, ports: dict[str, int]) -> str:
-    """`fan`: receivers that get each module. A receiver gets modules that lie beside each other, in rows of ten."""
+    """Return the run file. `fan`: the number of receivers for each module. A receiver gets adjacent modules, in rows of ten."""
     lines = ['[run]\nname = "scale"\nframes = 2\n[detector]', f"width = {WIDTH}\nheight = {HEIGHT}\nmodule = ["]
     for number in range(modules):
         y, x = divmod(number, COLUMNS)
@@ -67,7 +67,7 @@ def run_file(modules: int, receivers: int, emulators: int, fan: int, ports: dict
 
 
 class ManyNodes:
-    """ASGI: a node for each port, and how many requests they had."""
+    """An ASGI application with one node for each port, which counts the requests to them."""
 
     def __init__(self, apps: dict[int, Any]) -> None:
         self._apps = apps
@@ -79,7 +79,7 @@ class ManyNodes:
 
 
 def serve(names: dict[str, str], line: Connection) -> None:
-    """A process with nodes; `names`: with roles. Says their ports, and, when it is asked, how many requests there were. Until the line is closed."""
+    """Run nodes in a process until `line` is closed: send their ports, and on request the number of requests. `names`: the nodes with their roles."""
     sockets = {name: socket.create_server(("127.0.0.1", 0), backlog=256) for name in names}
     ports = {name: one.getsockname()[1] for name, one in sockets.items()}
     nodes = ManyNodes(
@@ -115,7 +115,7 @@ def serve(names: dict[str, str], line: Connection) -> None:
 
 
 class Nodes:
-    """All of them, in some processes; `ports`: by name."""
+    """Holds all nodes, in several processes. `ports`: by the node's name."""
 
     def __init__(self, names: dict[str, str], processes: int) -> None:
         self.ports: dict[str, int] = {}
@@ -134,7 +134,7 @@ class Nodes:
 
     @property
     def requests(self) -> int:
-        """That they have had."""
+        """Return the number of requests to all nodes."""
         for line in self._lines:
             line.send(None)
         return sum(line.recv() for line in self._lines)
@@ -147,7 +147,7 @@ class Nodes:
 
 
 class Rows:
-    """What was measured."""
+    """Holds the measured rows."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -192,7 +192,7 @@ def measure_telegrams(plan: Plan, rows: Rows) -> None:
 
 
 def measure_refusal(plan: Plan, rows: Rows) -> None:
-    """Of the same system at a rate for which all links of all nodes are a tenth too slow."""
+    """Measure the refusal of the same system at a rate for which all links of all nodes are a tenth too slow."""
     file = plan.file
     detector = file.detector.model_copy(update={"rate_hz": RATE_HZ})
     plan = plan_run(file.model_copy(update={"detector": detector}), plan.source)
@@ -208,7 +208,7 @@ def measure_refusal(plan: Plan, rows: Rows) -> None:
 
 
 def measure_run(plan: Plan, nodes: Nodes, rows: Rows) -> None:
-    """A run of two frames by the real manager."""
+    """Measure a run of two frames by the real manager."""
     phases: dict[str, float] = {}
 
     def observe(progress: Progress) -> None:

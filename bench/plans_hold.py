@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random systems, measured, planned and run: does what the planner accepts run without overrun, and does what it refuses overrun when it is forced? Prints
-a line for each; --json writes all with machine facts. Exit code 1 when a plan does not hold.
+"""Measures, plans and runs random systems: an accepted plan must run without overrun, and a refused plan must overrun when it is forced. Prints a
+line for each; --json writes all with machine facts. Exit code 1 when a plan does not hold.
 
 Usage: plans_hold.py [--systems 50] [--part 0.8] [--times 1.5] [--json OUT.json]
-  --part   of the highest rate that fits, at which a system is accepted
-  --times  the fastest that its pipelines can be, at which it is refused
+  --part   share of the highest rate that fits, at which a system is accepted
+  --times  multiple of the highest rate of its pipelines, at which it is refused
 """
 
 import argparse

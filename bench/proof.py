@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `verify = "all"` costs over `pcie`: images a second, and processor time, of runs that send as fast as flow allows, beside the same run with `verify = "off"`. Both alternate
-in random order, so that what else the machine does meets both; a figure is the median of the ratios of a round, with the lowest and the highest of them. --before COMMAND does
-the same with another build, in the same rounds. Prints rows; --json writes them with machine facts.
+"""Measures the cost of `verify = "all"` over `pcie`: images/s and processor time of unthrottled runs, compared with the same run with `verify =
+"off"`. Both alternate in random order, so that other work on the machine affects both. A figure is the median of the ratios of all rounds, with the
+lowest and the highest ratio. --before COMMAND does the same with another build, in the same rounds. Prints rows; --json writes them with machine
+facts.
 
 Usage: proof.py [--frames 1500] [--rounds 7] [--before COMMAND] [--json OUT.json]
 """
@@ -61,7 +62,7 @@ def _processor_s() -> float:
 
 
 def play(command: list[str], chain: str, verify: str, frames: int) -> tuple[float, float]:
-    """Images a second, and milliseconds of processors for each image, of all processes and with their start."""
+    """Return images/s, and the processor time of all processes in ms for each image, including their start."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         (Path(folder) / "run.toml").write_text(
             RUN.format(frames=frames, folder=folder, side=SIDE, verify=verify, chain=CHAINS[chain])

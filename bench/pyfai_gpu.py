@@ -39,7 +39,7 @@ PIXEL_MM, PIXEL_M = 0.075, 75e-6
 
 
 def made_images() -> NDArray[np.uint16]:
-    """A background that falls with the radius from 5 photons to 1, and spots of 3 × 3 pixels: as bench/gpu/peaks.cpp."""
+    """Return images with a background that decreases with the radius from 5 photons to 1, and spots of 3 × 3 pixels, like bench/gpu/peaks.cpp."""
     random = np.random.default_rng(1)
     y, x = np.mgrid[:SIDE, :SIDE]
     background = 1 + 4 * np.exp(-np.floor(np.hypot(x - 1024, y - 1024)) / 400)
@@ -51,14 +51,15 @@ def made_images() -> NDArray[np.uint16]:
 
 
 def geometry() -> AzimuthalIntegrator:
-    """The beam in the middle; radii are those of the flat detector."""
+    """Return a flat detector with the beam at its centre."""
     detector = Detector(PIXEL_M, PIXEL_M, max_shape=(SIDE, SIDE))
     detector.shape = (SIDE, SIDE)
     return AzimuthalIntegrator(0.1, 1024 * PIXEL_M, 1024 * PIXEL_M, detector=detector, wavelength=1e-10)
 
 
 def with_the_right_number_of_work_items(finder: OCL_PeakFinder) -> None:
-    """pyFAI 2026.9 launches peakfinder with `// wg1 * wg` where `// wg1 * wg1` is meant, many times too many work items, of which most return at once."""
+    """Correct pyFAI 2026.9, which launches peakfinder with `// wg1 * wg` in place of `// wg1 * wg1`: far too many work items, most of which return at
+    once."""
     kernel = finder.kernels.peakfinder
 
     def launched(queue: Any, size: tuple[int, int], group: tuple[int, int], *arguments: Any) -> Any:
@@ -69,7 +70,7 @@ def with_the_right_number_of_work_items(finder: OCL_PeakFinder) -> None:
 
 
 def microseconds(processing: Any, call: Callable[[], Any]) -> tuple[float, float, dict[str, float]]:
-    """Of one call: medians of the kernels' own times, of all together, and on the wall; copies are not kernels."""
+    """Return medians for one call, in µs: the time of each kernel, of all kernels, and the elapsed time. Copies are not counted as kernels."""
     call()
     kernels, wall, parts = [], [], {}
     for _ in range(ROUNDS):
@@ -88,7 +89,8 @@ def microseconds(processing: Any, call: Callable[[], Any]) -> tuple[float, float
 
 
 def theirs(images: NDArray[np.uint16], counted: dict[str, float]) -> dict[str, tuple[float, float, dict[str, float]]]:
-    """By kernel. `counted`: by kernel, what ours has found in an image, on average; SystemExit when pyFAI finds something else."""
+    """Return pyFAI's times by kernel. `counted`: by kernel, the mean number that our kernel finds in an image. Raise SystemExit when pyFAI finds
+    another number."""
     ai = geometry()
     found: dict[str, tuple[float, float, dict[str, float]]] = {}
     flat = {"split": "no", "algo": "CSR", "empty": 0.0, "scale": False}
@@ -141,7 +143,7 @@ def theirs(images: NDArray[np.uint16], counted: dict[str, float]) -> dict[str, t
 
 
 def ours(program: str, file: Path) -> list[dict[str, Any]]:
-    """Rows of azimuthal and peaks."""
+    """Return our rows of azimuthal and peaks."""
     command = [program, "--only", "azimuthal,peaks", "--images", str(file), "--json"]
     return [
         json.loads(line)

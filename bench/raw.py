@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sink raw against fio: sequential writes past the page cache, in the same folder, by turns; medians.
+"""Compares the sink raw with fio: sequential writes past the page cache into the same folder, alternately; figures are medians.
 
     .venv/bin/python bench/raw.py --folder /data/bench --rounds 5
 
-Both end when all is on the device. fio (Debian: `apt-get install fio`) writes 4 MiB at a time, 16 in flight, by io_uring, into a file for which it has taken room.
+Both end when all data are on the device. fio (Debian: `apt-get install fio`) writes 4 MiB at a time, 16 in flight, by io_uring, into a file with
+reserved space.
 """
 
 import argparse
@@ -24,7 +25,7 @@ FIO = ["--name=seq", "--rw=write", "--bs=4M", "--iodepth=16", "--ioengine=io_uri
 
 
 def fio_bytes_per_s(folder: Path, gib: int) -> float:
-    """One file, new each time."""
+    """Write one new file with fio, and return its rate in bytes/s."""
     with tempfile.TemporaryDirectory(dir=folder) as made:
         command = ["fio", *FIO, f"--size={gib}G", f"--directory={made}", "--output-format=json"]
         said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -32,7 +33,7 @@ def fio_bytes_per_s(folder: Path, gib: int) -> float:
 
 
 def sink_bytes_per_s(program: Path, folder: Path, which: str) -> dict[str, float]:
-    """By case."""
+    """Return the sink's rates in bytes/s, by case."""
     done = subprocess.run(
         [str(program), f"--benchmark_filter=store_raw.*({which})", "--benchmark_format=json"],
         check=True,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long nothing is taken between two series of a run: a detector without a rate of its own sends as fast as flow allows, so that whatever holds up the next series shows as a gap
-between the timestamps of two images. Beside it the gaps within series, and those of the same run without series. Prints rows; --json writes them with machine facts.
+"""Measures the gap between two series of a run. A detector without a rate sends as fast as flow control allows, so that any delay of the next series
+shows as a gap between the timestamps of two images. It also measures the gaps within series, and those of the same run without series. Prints rows;
+--json writes them with machine facts.
 
 Usage: series.py [--series 20] [--frames 640] [--rate 0] [--folder FOLDER] [--json OUT.json]
 """
@@ -21,7 +22,7 @@ WIDTH, HEIGHT, SLOTS, STACK = 512, 256, 128, 16
 
 
 def gaps_ms(folder: Path, frames: int, series: int, rate_hz: float, *, split: bool) -> NDArray[np.float64]:
-    """Between images one after the other, of all series in a row."""
+    """Return the gaps between successive images, in ms, over all series."""
     output = folder / ("series" if split else "whole")
     outcome = rashpa.run(
         {

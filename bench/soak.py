@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run until stopped at a steady rate, watched from outside: memory, file descriptors and threads of the manager and of all nodes must stay as they are.
+"""Watches an open-ended run at a steady rate from outside: memory, file descriptors and threads of the manager and of all nodes must stay constant.
 
     .venv/bin/python bench/soak.py --minutes 60
 
-What lies in /proc is sampled once a second. The first quarter is warm-up, and at least 15 s. After it no process may have more descriptors or threads than it had, and memory may grow by
-what is known to be kept of an image (docs/how-to/long_runs.md) and by --slack-mib.
+Values in /proc are sampled once a second. The first quarter, and at least 15 s, is warm-up. Afterwards no process may have more descriptors or
+threads than it had. Memory may grow by the amount that is kept for each image (docs/how-to/long_runs.md), and by --slack-mib.
 """
 
 import argparse
@@ -27,7 +27,7 @@ WARM_UP_S = 15.0  # or half of a run that is shorter than that
 
 @dataclass(frozen=True)
 class Sample:
-    """Of one process."""
+    """Holds one sample of one process."""
 
     seconds: float
     rss: int
@@ -36,7 +36,7 @@ class Sample:
 
 
 def run_text(seconds: float, folder: str, rate_hz: float, link: str, sink: str) -> str:
-    """Return the run file: two modules."""
+    """Return the run file, with two modules."""
     return run_file(
         run={"name": "soak", "frames": "until stopped", "duration_s": seconds, "output": folder},
         detector={"width": 256, "height": 128, "rate_hz": rate_hz, "module": [{"x": 0, "y": 0}, {"x": 256, "y": 0}]},
@@ -47,7 +47,7 @@ def run_text(seconds: float, folder: str, rate_hz: float, link: str, sink: str) 
 
 
 def processes_below(root: int) -> Iterator[int]:
-    """`root` and all that it has started."""
+    """Yield `root` and the ids of all processes that it has started."""
     yield root
     for task in Path(f"/proc/{root}/task").glob("*/children"):
         for child in task.read_text().split():
@@ -68,7 +68,7 @@ def name_of(process: int) -> str:
 
 
 def plays(folder: Path) -> bool:
-    """Whether its emulators have been started: the journal of the run says so."""
+    """Return True when the run's emulators have been started, by the journal of the run."""
     try:
         return any(json.loads(journal.read_text())["began"] > 0 for journal in folder.glob("*_attach.json"))
     except (OSError, ValueError):  # not there yet, or just written
@@ -76,7 +76,7 @@ def plays(folder: Path) -> bool:
 
 
 def watch(command: list[str], folder: Path, seconds: float) -> tuple[int, dict[str, list[Sample]]]:
-    """Exit code, and what was seen of each process from the first frame on, while all of them ran."""
+    """Return the exit code, and the samples of each process from the first frame on, while all of them ran."""
     seen: dict[str, list[Sample]] = {}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
         while run.poll() is None and not plays(folder):
@@ -96,7 +96,7 @@ def watch(command: list[str], folder: Path, seconds: float) -> tuple[int, dict[s
 
 
 def judge(samples: list[Sample], rate_hz: float, image_bytes: int, slack: int) -> tuple[dict[str, Any], list[str]]:
-    """Figures of one process, and what is not flat."""
+    """Return the figures of one process, and a text for each value that grows."""
     last = samples[-1].seconds
     warm = max(0.25 * last, min(WARM_UP_S, 0.5 * last))
     steady = [sample for sample in samples if sample.seconds >= warm]

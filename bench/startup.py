@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long a user waits for the command: its help, its version, and a small run from the command line to the report, by the clock. Of the run each row is the time from the
-start of the process: the first telegram, the orders that begin and end the acquisition, the last one, and the end of the process with report.html written; beside them the time
-of processors for all processes of the run, which other work on the machine changes less. Prints the median of each row, and the load before and after; --json writes them with
-machine facts. Of the help, the version and the first telegram the time of processors is a row, too.
+"""Measures the time that a user waits for the command: its help, its version, and a small run from the command line to the report. Each row of the
+run is the time from the start of the process: to the first telegram, to the orders that begin and end the acquisition, to the last one, and to the
+end of the process with report.html written. It also measures the processor time of all processes, which depends less on other work on the machine.
+Prints the median of each row, and the load before and after; --json writes them with machine facts.
 
 Usage: startup.py [--runs 9] [--frames 200] [--rate 100] [--json OUT.json]
 """
@@ -46,14 +46,14 @@ ROWS = {
 
 
 def seconds_of(word: str) -> dict[str, float]:
-    """Return the seconds of a command that succeeds, by the clock and of processors."""
+    """Return the seconds of a command that must succeed: elapsed time and processor time."""
     began, worked = time.monotonic(), _processor_s()
     subprocess.run([*COMMAND, word], check=True, capture_output=True)
     return {f"rashpa {word}": time.monotonic() - began, f"rashpa {word}: processor": _processor_s() - worked}
 
 
 def small_run(frames: int, rate_hz: float) -> dict[str, float]:
-    """Seconds from the start of a run of the first example, by row."""
+    """Return the seconds from the start of a run of the first example, by row."""
     text = EXAMPLE.read_text(encoding="utf-8")
     for old, new in (("frames = 2400", f"frames = {frames}"), ("rate_hz = 200.0", f"rate_hz = {rate_hz}")):
         if text.count(old) != 1:
@@ -79,7 +79,7 @@ def small_run(frames: int, rate_hz: float) -> dict[str, float]:
 
 
 def _processor_s() -> float:
-    """Of processes that have ended, and theirs."""
+    """Return the processor time, in seconds, of ended child processes and of their children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a sink stream2 costs: images a second of a run that sends as fast as flow allows, into files alone, and into files and to consumers. Rounds of
-all kinds alternate; figures are medians. A consumer is a process of its own that takes messages and looks at their first bytes; of four, one may stand still (SIGSTOP).
-Beside them what cannot be avoided: an image compressed by one thread, and a message of the same length through ZeroMQ alone to one consumer, in processor time of both
-ends. Where consumers run on the machine that acquires, and all its processors are busy, that time is what they cost. Prints rows; --json writes them with machine facts.
+"""Measures the cost of a sink stream2: images/s of an unthrottled run into files only, and into files and to consumers. Rounds of all kinds
+alternate; figures are medians. A consumer is a separate process that receives messages and reads their first bytes; one of four may be stopped
+(SIGSTOP). It also measures the unavoidable processor time: compressing an image with one thread, and sending a message of the same length through
+ZeroMQ to one consumer. That is the cost of consumers on the acquiring machine when all its processors are busy. Prints rows; --json writes them with
+machine facts.
 
 Usage: stream.py [--frames 1500] [--rounds 5] [--folder FOLDER] [--json OUT.json]
 """
@@ -33,7 +34,7 @@ MESSAGES = 1000
 
 
 def consume(endpoint: str, ready: Any, stands: bool) -> None:
-    """Until the end comes; who stands still stops with the first message."""
+    """Receive messages until the end; with `stands`, stop with the first message."""
     with zmq.Context() as context, context.socket(zmq.PULL) as pull:
         pull.linger, pull.reconnect_ivl = 0, 10
         pull.connect(endpoint)
@@ -44,7 +45,7 @@ def consume(endpoint: str, ready: Any, stands: bool) -> None:
 
 
 def consume_alone(endpoint: str, spent: Any) -> None:
-    """Says what it took of a processor, once it has come so far."""
+    """Receive messages, and report the processor time that this took."""
     with zmq.Context() as context, context.socket(zmq.PULL) as pull:
         pull.connect(endpoint)
         pull.recv(copy=False)
@@ -55,7 +56,7 @@ def consume_alone(endpoint: str, spent: Any) -> None:
 
 
 def zeromq_alone_ms(size: int) -> tuple[float, float]:
-    """Of a message: processor time of who sends, and of who receives."""
+    """Return the processor time for one message, in ms, of the sender and of the receiver."""
     context = multiprocessing.get_context("spawn")
     spent: Any = context.Queue()
     messages = [bytearray(np.random.default_rng(n).bytes(size)) for n in range(100)]  # more than caches hold
@@ -74,7 +75,7 @@ def zeromq_alone_ms(size: int) -> tuple[float, float]:
 
 
 def compressed_ms(master: Path) -> tuple[float, int]:
-    """Processor time of one thread, and bytes that an image of the file has then."""
+    """Return the processor time of one thread in ms to compress an image of the file, and its compressed bytes."""
     codec, stored = _native.BitshuffleLz4(2), open_run(master)
     images = [stored.image(n) for n in range(min(60, len(stored)))]
     room = np.empty(codec.bound(images[0].nbytes, 2), np.uint8)

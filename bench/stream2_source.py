@@ -36,7 +36,7 @@ PLACE = 0xFEDCBA98  # of the image_id, in four bytes
 
 
 def messages() -> list[bytearray]:
-    """Images of a few photons, as messages whose image_id is PLACE."""
+    """Return images of a few photons as messages, with image_id PLACE."""
     made = []
     for number in range(DIFFERENT):
         image = np.random.default_rng(number).poisson(0.2, (ROWS, COLUMNS)).astype(np.uint16)
@@ -72,7 +72,7 @@ def send(port: int, images: int, ready: Any, go: Any) -> None:
 
 
 def client(port: int, images: int, folder: Path, *, writes: bool) -> float:
-    """Images a second of a client in Python."""
+    """Return the rate, images/s, of a client in Python."""
     from dectris.compression import decompress
 
     with (
@@ -101,7 +101,7 @@ def client(port: int, images: int, folder: Path, *, writes: bool) -> float:
 
 
 def ours(port: int, images: int, folder: Path, threads: int, *, writes: bool) -> float:
-    """Images a second of a run, from its first image to its last one."""
+    """Return the rate of a run, images/s, from its first image to its last one."""
     outcome = rashpa.run(
         {
             "run": {"name": "bench", "frames": images, "output": str(folder), "existing": "replace"},
@@ -126,7 +126,7 @@ def ours(port: int, images: int, folder: Path, threads: int, *, writes: bool) ->
 
 
 def rate_of(images: int, work: Callable[[int, Path], float]) -> float:
-    """Start a sender, and the work that takes its images."""
+    """Start a sender, and return the rate of the work that receives its images."""
     context = multiprocessing.get_context("spawn")
     ready, go = context.Event(), context.Event()
     port = free_ports(1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live image reaches, and what it costs the acquisition: a run of 4 Mpixel, by turns with nobody who looks, with somebody who is shown images on
-another machine (the same requests, nothing is drawn), and with a page in Chromium on this machine. Latencies are those of decisions, from the last
-byte of an image to the feedback ring."""
+"""Measures the rate of live images, and their cost for the acquisition: a run of 4 Mpixel, alternately without viewers, with a viewer on another
+machine (the same requests, without drawing), and with a page in Chromium on this machine. Latencies are those of decisions, from the last byte of an
+image to the feedback ring."""
 
 import argparse
 import asyncio
@@ -64,7 +64,7 @@ NUMBER = "() => window.rashpaImage?.number ?? 0"
 
 
 class Latencies:
-    """Of all decisions, with when they came."""
+    """Holds the latencies of all decisions, with their times."""
 
     def __init__(self) -> None:
         self._found: list[tuple[float, float]] = []
@@ -76,12 +76,12 @@ class Latencies:
             self._found.append((time.monotonic(), (image.published_ns - image.last_packet_ns) * 1e-6))
 
     def between(self, begin: float, end: float) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Milliseconds."""
+        """Return the latencies in ms between two times."""
         return np.array([latency for when, latency in list(self._found) if begin <= when < end])
 
 
 class Elsewhere:
-    """Asks as the page's server asks for a browser of another machine."""
+    """Sends the requests of the page's server for a browser on another machine."""
 
     def __init__(self, file: Path) -> None:
         self.shown = 0
@@ -108,7 +108,7 @@ class Elsewhere:
 
 
 def phase(seconds: float, count: Callable[[], int]) -> tuple[float, float, float]:
-    """Begin and end of what counts, and images shown a second in it."""
+    """Return begin and end of the measured time, and the rate of shown images in it, in images/s."""
     time.sleep(SETTLED_S)
     begin, first = time.monotonic(), count()
     time.sleep(seconds)

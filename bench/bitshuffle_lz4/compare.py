@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bitshuffle-LZ4 against the bitshuffle library (built for this processor) and dectris-compression: the same images, each side's chunks read by the other
-first, then timed in turns. One image of 4 megapixels, uint16.
+"""Compares bitshuffle-LZ4 with the bitshuffle library (built for this processor) and dectris-compression on one image of 4 megapixels, uint16. First
+each side reads the other's chunks, then both are timed alternately.
 
 .venv/bin/python bench/bitshuffle_lz4/compare.py --peer "$(tools/peer_environment.sh bitshuffle)" [--output bench/results/bitshuffle_lz4.json]
 """
@@ -26,7 +26,7 @@ BLOCK = 8192
 
 
 def images() -> dict[str, Any]:
-    """Photons of a weak and of a strong image, and raw words of a dark JUNGFRAU frame."""
+    """Return photons of a weak and of a strong image, and raw words of a dark JUNGFRAU frame."""
     random = np.random.default_rng(1)
     spots = random.integers(0, SIDE * SIDE, 400)
     made = {}
@@ -41,7 +41,7 @@ def images() -> dict[str, Any]:
 
 
 def best(work: Any, repeats: int = 7) -> float:
-    """Seconds of the fastest call."""
+    """Return the seconds of the fastest call."""
     times = []
     for _ in range(repeats):
         begun = time.perf_counter()
@@ -51,7 +51,7 @@ def best(work: Any, repeats: int = 7) -> float:
 
 
 def peer(folder: Path) -> dict[str, float]:
-    """Runs in the peers' environment: seconds by what was done."""
+    """Return the peers' seconds by operation; it runs in the peers' environment."""
     import bitshuffle  # type: ignore[import-not-found]
     from dectris.compression import decompress  # type: ignore[import-not-found]
 
@@ -73,7 +73,7 @@ def peer(folder: Path) -> dict[str, float]:
 
 
 def ours(folder: Path, threads: int) -> dict[str, float]:
-    """The same by our codec; writes the chunks that the peers read."""
+    """Return the seconds of our codec by operation; write the chunks that the peers read."""
     from rashpa import _native
 
     codec = _native.BitshuffleLz4(2, threads)
@@ -96,7 +96,7 @@ def ours(folder: Path, threads: int) -> dict[str, float]:
 
 
 def compare(python: str, output: Path | None) -> None:
-    """Prints GB/s and ratios."""
+    """Print GB/s and ratios."""
     made = images()
     rows = []
     with tempfile.TemporaryDirectory() as name:

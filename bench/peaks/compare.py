@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Peak finders against the programs whose algorithms they are: first whether the peaks are the same, then how long it takes, in one run.
+"""Compares peak finders with the programs whose algorithms they implement: first the peaks, then the time, in one run.
 
-Usage: compare.py {peakfinder8,peakfinder} [--json FILE]. Images: recorded thaumatin (../shared/data/mx), and 4M images made here. The peers run in environments of
-their own (tools/peer_environment.sh). Exit 1 when less than 99 % of the peaks are the same.
+Usage: compare.py {peakfinder8,peakfinder} [--json FILE]. Images: recorded thaumatin (../shared/data/mx), and 4M images made here. The peers run in
+separate environments (tools/peer_environment.sh). Exit 1 when less than 99 % of the peaks agree.
 """
 
 import argparse
@@ -49,7 +49,7 @@ PEAKFINDER = {
 
 
 def thaumatin() -> tuple[np.ndarray, float, float]:
-    """Frames 3, 13, 15, 19 with the beam's place; four pixels that always count are masked."""
+    """Return frames 3, 13, 15 and 19 with the place of the beam; four pixels that always count are masked."""
     import fabio
 
     frames = []
@@ -64,7 +64,7 @@ def thaumatin() -> tuple[np.ndarray, float, float]:
 
 
 def synthetic(count: int = 4) -> tuple[np.ndarray, float, float]:
-    """4M images of photons: a background that falls with the radius, 100 spots of several pixels; nothing is masked."""
+    """Return 4M images of photons without masked pixels: a background that decreases with the radius, and 100 spots of several pixels."""
     random = np.random.default_rng(10)
     y, x = np.mgrid[:2164, :2068]
     images = random.poisson(0.5 + 6 * np.exp(-np.hypot(x - 1030, y - 1080) / 400), (count, 2164, 2068)).astype(
@@ -78,7 +78,7 @@ def synthetic(count: int = 4) -> tuple[np.ndarray, float, float]:
 
 
 def peer(name: str, settings: dict, folder: Path) -> dict:
-    """What the peer finds."""
+    """Return the peer's peaks."""
     python = subprocess.run(
         [ROOT / "tools/peer_environment.sh", name], check=True, capture_output=True, text=True
     ).stdout.strip()
@@ -89,7 +89,7 @@ def peer(name: str, settings: dict, folder: Path) -> dict:
 
 
 def matched(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The part of all peaks that the other side has within NEAR."""
+    """Return the share of all peaks for which the other side has one within NEAR."""
     if not len(ours) or not len(theirs):
         return float(len(ours) == len(theirs))
     forth = cKDTree(theirs).query(ours)[0] <= NEAR
@@ -98,7 +98,7 @@ def matched(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def seconds_of(pipeline: Pipeline, images: np.ndarray) -> float:
-    """For an image, the best of several."""
+    """Return the seconds for one image, the best of several calls."""
     found = []
     for _ in range(REPEATS):
         start = time.perf_counter()
@@ -108,7 +108,7 @@ def seconds_of(pipeline: Pipeline, images: np.ndarray) -> float:
 
 
 def compare(kernel: str, what: str, images: np.ndarray, beam: tuple[float, float], folder: Path) -> dict:
-    """A row of the result."""
+    """Return a row of the result."""
     good = ((images >= 0) & (images != np.iinfo(images.dtype).max)).all(axis=0)
     y, x = np.mgrid[: images.shape[1], : images.shape[2]]
     radius = np.hypot(x + 0.5 - beam[0], y + 0.5 - beam[1]).astype(np.float32)
@@ -141,7 +141,7 @@ def compare(kernel: str, what: str, images: np.ndarray, beam: tuple[float, float
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("kernel", choices=["peakfinder8", "peakfinder"])
     arguments.add_argument("--json", type=Path)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""aare on raw frames, for bench/jungfrau.py; runs in aare's own environment.
+"""Runs aare on raw frames for bench/jungfrau.py, in aare's own environment.
 
 Usage: aare_jungfrau.py FOLDER THREADS REPEATS. FOLDER has raw.npy uint16 [frame][row][column], pedestal.npy and factor.npy float32 [3][row][column],
-mask.npy uint32 [row][column]. Writes aare.npy (as aare converts them) and assembled.npy, prints seconds as JSON."""
+mask.npy uint32 [row][column]. Writes aare.npy (aare's result) and assembled.npy, and prints seconds as JSON.
+"""
 
 import json
 import statistics
@@ -24,13 +25,13 @@ def spread(at):
 
 
 def shares(values):
-    """The smaller and the larger part of each count; masked stays masked."""
+    """Return the smaller and the larger half of each count; masked values stay masked."""
     less = np.where(values == MASKED, values, values >> 1)
     return less, np.where(values == MASKED, values, values - less)
 
 
 def assemble(energies, mask):
-    """Photons of modules one below the other, in the assembled image: wide pixels share their counts."""
+    """Return the assembled image of modules one below the other; double-size pixels share their counts."""
     frames, rows, _ = energies.shape
     modules = rows // MODULE[0]
     photons = np.rint(energies).astype(np.int16)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peaks of OnDA Monitor's peakfinder8, exact mode. Run by the Python of `tools/peer_environment.sh ondamonitor`.
+"""Finds peaks with OnDA Monitor's peakfinder8 in exact mode. It runs with the Python of `tools/peer_environment.sh ondamonitor`.
 
-Usage: ondamonitor_peaks.py SETTINGS.json; it names `images` (.npy), `radius` (.npy, float32), `mask` (.npy, int8, 1: good), `out` (.npz), `repeats`, and the parameters of the
-kernel peakfinder8.
+Usage: ondamonitor_peaks.py SETTINGS.json. The settings are `images` (.npy), `radius` (.npy, float32), `mask` (.npy, int8, 1: good), `out` (.npz),
+`repeats`, and the parameters of the kernel peakfinder8.
 """
 
 import json
@@ -17,7 +17,7 @@ NAMES = ("x", "y", "intensity", "index", "pixels", "largest", "sigma", "snr")
 
 
 def main() -> None:
-    """Reads the settings, looks, measures, writes."""
+    """Read the settings, find peaks, measure the time, write the results."""
     settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     images = np.load(settings["images"]).astype(np.float32)
     radius = np.load(settings["radius"])

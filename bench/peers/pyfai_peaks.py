@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peaks and sparse images of pyFAI on an OpenCL device. Run by the Python of `tools/peer_environment.sh pyfai`.
+"""Finds peaks and makes sparse images with pyFAI on an OpenCL device. It runs with the Python of `tools/peer_environment.sh pyfai`.
 
-Usage: pyfai_peaks.py SETTINGS.json; it names `images` (.npy), `mask` (.npy, int8, 1: masked), `out` (.npz), `repeats`, `beam_x`, `beam_y` and the parameters of the kernels peakfinder
-and sparsify. Radii are those of pixels of 1 m at a distance of 1 m, so that `r_m` counts pixels.
+Usage: pyfai_peaks.py SETTINGS.json. The settings are `images` (.npy), `mask` (.npy, int8, 1: masked), `out` (.npz), `repeats`, `beam_x`, `beam_y` and
+the parameters of the kernels peakfinder and sparsify. Radii are those of pixels of 1 m at a distance of 1 m, so that `r_m` counts pixels.
 """
 
 import json
@@ -18,7 +18,7 @@ from pyFAI.units import to_unit
 
 
 def main() -> None:
-    """Reads the settings, looks, measures, writes."""
+    """Read the settings, find peaks, measure the time, write the results."""
     settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     images = np.load(settings["images"])
     mask = np.load(settings["mask"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A coarse scan of a sample finds its crystals, what the receiver decides chooses where to zoom, and a fine scan follows there.
+"""Finds the crystals of a sample with a coarse scan, chooses a region from the receiver's decisions, and scans it finely.
 
 Usage: scan_then_zoom.py [FOLDER]. README.md says what is emulated and how.
 """
@@ -30,7 +30,7 @@ RATE_HZ = 200.0
 
 @dataclass(frozen=True)
 class Crystal:
-    """An ellipse, µm."""
+    """Describes a crystal as an ellipse, in µm."""
 
     x: float
     y: float
@@ -43,7 +43,7 @@ SAMPLE = (Crystal(32, 80, 17, 11), Crystal(86, 34, 9, 9), Crystal(92, 96, 6, 12)
 
 @dataclass(frozen=True)
 class Grid:
-    """Points of a scan, row after row; the beam is in the middle of its cell."""
+    """Describes the points of a scan, row after row; the beam is at the centre of a point's cell."""
 
     x: float  # µm, of the first corner
     y: float
@@ -58,7 +58,7 @@ class Grid:
 
 
 def scattering(x: float, y: float) -> float:
-    """How much crystal the beam meets there, 0 … 1: the sample."""
+    """Return the amount of crystal in the beam at a place of the sample, 0 … 1."""
     near = [1 - ((x - one.x) / (one.wide + BEAM_UM)) ** 2 - ((y - one.y) / (one.high + BEAM_UM)) ** 2 for one in SAMPLE]
     return max(0.0, *near)
 
@@ -74,7 +74,7 @@ def frame(x: float, y: float, dice: np.random.Generator) -> NDArray[np.uint16]:
 
 
 def run_file(name: str, file: Path, images: int, ring: str, output: Path) -> dict[str, Any]:
-    """Return the acquisition of one scan: an image a point, all kept, and published as soon as it is decided."""
+    """Return the run file of one scan: one image for each point; all images are kept, and their decisions published at once."""
     return {
         "run": {"name": name, "frames": images, "output": str(output), "existing": "replace"},
         "detector": {"width": SIDE, "height": SIDE, "rate_hz": RATE_HZ, "distance_m": 0.1},
@@ -94,7 +94,7 @@ def run_file(name: str, file: Path, images: int, ring: str, output: Path) -> dic
 
 
 def scan(name: str, grid: Grid, folder: Path, seed: int) -> tuple[NDArray[np.int64], float]:
-    """Peaks at each point as the receiver published them while the scan went on, and how late the slowest one in a hundred was, in seconds."""
+    """Return the number of peaks at each point, as the receiver published them during the scan, and the 99th percentile of their delay in seconds."""
     dice = np.random.default_rng(seed)
     file = folder / f"{name}.npy"
     np.save(file, np.stack([frame(x, y, dice) for x, y in grid.points]))
@@ -117,7 +117,7 @@ def scan(name: str, grid: Grid, folder: Path, seed: int) -> tuple[NDArray[np.int
 
 
 def largest_crystal(grid: Grid, peaks: NDArray[np.int64]) -> Grid | None:
-    """Return a fine grid on the hits that touch one another and have most peaks, a cell more on each side; None without hits."""
+    """Return a fine grid over the connected hits with most peaks, one cell larger on each side; None without hits."""
     left = {(int(j), int(i)) for j, i in np.argwhere(peaks >= HIT)}
     found: list[list[tuple[int, int]]] = []
     while left:
@@ -168,7 +168,7 @@ def draw(scans: list[tuple[str, Grid, NDArray[np.int64]]], file: Path) -> None:
 
 
 def main() -> None:
-    """Two scans and a picture."""
+    """Carry out two scans and draw a picture."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/scan_then_zoom")
     folder.mkdir(parents=True, exist_ok=True)
     coarse = Grid(0, 0, SIZE_UM, SIZE_UM, COARSE)

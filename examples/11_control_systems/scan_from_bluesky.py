@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A scan of a simulated motor by a RunEngine, eight frames at each of five points; images without spots are vetoed.
+"""Scans a simulated motor with a RunEngine: eight frames at each of five points; images without spots are vetoed.
 
-Usage: scan_from_bluesky.py [FOLDER]. Its documents go to documents.jsonl there, and the images are found again by them.
+Usage: scan_from_bluesky.py [FOLDER]. The scan's documents are written to documents.jsonl there; the program finds the images with them.
 """
 
 import json
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def tell(documents: list[tuple[str, dict[str, Any]]]) -> None:
-    """Print a line for each point."""
+    """Print a line for each point of the scan."""
     resources = {one["data_key"]: one for name, one in documents if name == "stream_resource"}
     positions = [one["data"]["motor"] for name, one in documents if name == "event"]
     with h5py.File(resources["det"]["uri"].partition("localhost")[2]) as file:

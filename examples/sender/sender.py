@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A detector in less than 150 lines: sends images to `rashpa receiver` by docs/reference/protocol.md, with Python's standard library alone.
+"""Implements a detector in less than 150 lines: it sends images to `rashpa receiver` by docs/reference/protocol.md, with Python's standard library
+only.
 
 Usage: sender.py [http://127.0.0.1:4781] [IMAGES] [OUTPUT]. It configures the receiver, sends at 100 images a second, and prints the receiver's books.
 """
@@ -36,14 +37,14 @@ def crc32c(data: bytes) -> int:
 
 
 class Node:
-    """The receiver, by HTTP."""
+    """Sends telegrams to the receiver by HTTP."""
 
     def __init__(self, url: str) -> None:
         self.url = url + "/telegram"
         self.owner = f"{random.getrandbits(128):032x}"
 
     def order(self, name: str, content: str = "", attributes: str = "") -> ElementTree.Element:
-        """Send a telegram and return the answer. End the program with the fault's text where the receiver refuses."""
+        """Send a telegram and return the answer. When the receiver refuses, end the program with the fault's text."""
         owner = "" if name == "GetStatus" else f' owner="{self.owner}"'
         text = f'<{name} xmlns="{NAMESPACE}" version="2"{owner} {attributes}>{content}</{name}>'
         headers = {"Content-Type": "application/xml"}
@@ -57,7 +58,7 @@ class Node:
 
 
 class QueuePair:
-    """Makes the packets of one data transfer process, and takes its credits."""
+    """Makes the packets of one data transfer process, and receives its credits."""
 
     def __init__(self, place: ElementTree.Element, own: str) -> None:
         self.peer = (place.get("address", ""), int(place.get("port", 0)))
@@ -81,7 +82,7 @@ class QueuePair:
         self.psn = self.psn + 1 & 0xFFFFFF
 
     def icrc(self, packet: bytes) -> int:
-        """Return the invariant CRC: eight bytes of ones, then all that no router changes; the rest counts as ones."""
+        """Return the invariant CRC: eight bytes of ones, then all fields that routers do not change; the changing fields count as ones."""
         own, peer = socket.inet_aton(self.socket.getsockname()[0]), socket.inet_aton(self.peer[0])
         length = 8 + len(packet) + 4
         ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xFF, 20 + length, 0, 0x4000, 0xFF, 17, 0xFFFF, own, peer)

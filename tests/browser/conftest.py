@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's Chromium, driven by Playwright: one for all tests of a module. Screenshots go to out/browser.
+"""Starts Debian's Chromium, driven by Playwright, once for all tests of a module. Screenshots go to out/browser.
 
-Its headless shell draws the same pages without the parts of a window, for a sixth less of a processor: it is taken where it is there."""
+Its headless shell is preferred where it is installed: it draws the same pages without window decorations, and needs a sixth less processor time.
+"""
 
 import os
 import shutil
@@ -31,5 +32,5 @@ def browser() -> Iterator[object]:
 
 @pytest.fixture(scope="session")
 def patience_s() -> float:
-    """How long a page may take for anything; machines of tests are shared."""
+    """Return the seconds that a page may take for any step; machines of tests are shared."""
     return 30.0 if os.environ.get("RASHPA_QUIET") else 90.0

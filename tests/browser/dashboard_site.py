@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dashboard as a process, and its page as a person sees it."""
+"""Runs a dashboard as a process, and reads its page as a user sees it."""
 
 import base64
 import functools
@@ -136,12 +136,12 @@ NUMBERS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "
 
 
 def base_of(url: str) -> str:
-    """What is printed, without its token."""
+    """Return a printed URL without its token."""
     return url.partition("?")[0]
 
 
 class Site:
-    """The server of the page. `folder`: of the run file and all that runs leave."""
+    """Holds the server of the page. `folder`: contains the run file, and all files that runs write."""
 
     def __init__(self, folder: Path, name: str = "seen", run: str = RUN, options: Sequence[str] = ()) -> None:
         self.folder, self.name = folder, name
@@ -156,7 +156,7 @@ class Site:
 
     @functools.cached_property
     def url(self) -> str:
-        """Waits until it is there; several may come up at a time."""
+        """Return the printed URL; wait until the server prints it. Several servers may start at the same time."""
         assert self._process.stdout is not None
         url = self._process.stdout.readline().removeprefix("dashboard: ").strip()
         if not url.startswith("http"):
@@ -166,11 +166,11 @@ class Site:
 
     @property
     def base(self) -> str:
-        """The address without its token."""
+        """Return the address without its token."""
         return base_of(self.url)
 
     def cookies(self) -> httpx.Cookies:
-        """Of somebody who has opened the page."""
+        """Return the cookies of a browser that has opened the page."""
         opened = httpx.get(self.url, verify=False)  # certificates of tests are nobody's
         assert opened.status_code == 303
         return opened.cookies
@@ -196,7 +196,7 @@ class Site:
 
 
 class View:
-    """The page in a browser."""
+    """Holds the page in a browser."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class View:
         before: Callable[[Any], None] = lambda page: None,
         **context: Any,
     ) -> None:
-        """`before`: called with the page before it is opened."""
+        """Open the page. `before`: called with the page before it is opened."""
         self.site = site
         self.foreign: list[str] = []
         self.complaints: list[str] = []
@@ -223,7 +223,7 @@ class View:
         self.until_there()
 
     def until_there(self, also: str = "true") -> None:
-        """Also after a page that loads itself anew."""
+        """Wait until the page is loaded, also after it reloads itself."""
         self.page.wait_for_function(f"() => {also} && window.Bokeh?.documents?.length > 0 && window.rashpaImage")
 
     def _requested(self, request: Any) -> None:
@@ -231,7 +231,7 @@ class View:
             self.foreign.append(request.url)
 
     def unlock(self, token: str = TOKEN) -> None:
-        """Type it and press Enter; the right one opens the page anew."""
+        """Type the token and press Enter; the right token reloads the page."""
         self.page.get_by_label("token").fill(token)
         self.page.get_by_label("token").press("Enter")
         refused = "document.getElementById('lock_text')?.innerText.startsWith('✖')"
@@ -243,7 +243,7 @@ class View:
         self.page.get_by_role("tab", name=name).click()
 
     def part(self, name: str) -> str:
-        """Of the line of state."""
+        """Return a part of the line of state."""
         found = self.page.locator(f"#head [data-part='{name}']")
         return str(found.inner_text()) if found.count() else ""
 
@@ -261,12 +261,12 @@ class View:
 
     @property
     def good(self) -> bool | None:
-        """As the page says it of the report; None: there is none yet."""
+        """Return the verdict on the run that the page shows from the report, None when there is none yet."""
         found = self.page.locator("[data-good]")
         return found.first.get_attribute("data-good") == "True" if found.count() else None
 
     def until(self, true: Any, seconds: float | None = None) -> float:
-        """How long it took."""
+        """Wait until `true` holds; return the seconds that it took."""
         began = time.monotonic()
         ends = began + (seconds or self._patience_s)
         while not true():
@@ -275,25 +275,25 @@ class View:
         return time.monotonic() - began
 
     def texts(self) -> dict[str, str]:
-        """What the page says, for who must find out why it does not say something else."""
+        """Return the texts of the page, to explain a failed test."""
         return {
             name: self.text(name) for name in ("head", "books", "nodes", "said", "lock_text", "image_facts", "alerts")
         }
 
     def text(self, name: str) -> str:
-        """Of a part of the page."""
+        """Return the text of a part of the page."""
         said = """name => document.getElementById(name)?.innerHTML ?? Bokeh.documents[0].get_model_by_name(name).text"""
         return str(self.page.evaluate(said, name))
 
     def books(self) -> dict[str, dict[str, int]]:
-        """Of each buffer, as the page says it."""
+        """Return the books of each buffer that the page shows."""
         return {
             name: dict(zip(NUMBERS, (int(text.replace(",", "")) for text in cells), strict=True))
             for name, *cells in self._rows("table.books")
         }
 
     def _rows(self, table: str) -> list[list[str]]:
-        """Of a moment: the page goes on."""
+        """Return the rows of a table at one moment, because the page changes continuously."""
         said = "rows => rows.map(row => Array.from(row.cells, cell => cell.innerText))"
         return list(self.page.locator(f"{table} tbody tr").evaluate_all(said))
 
@@ -302,7 +302,7 @@ class View:
         self.until(lambda: self.state == "running")
 
     def order(self, order: str) -> None:
-        """Stop or Abort, with the question that follows."""
+        """Give the order Stop or Abort, and confirm it."""
         self.press(order)
         self.press("Yes, ")
 
@@ -314,28 +314,28 @@ class View:
         self.until_ended()
 
     def nodes(self) -> dict[str, str]:
-        """State by name."""
+        """Return the state of each node, by name."""
         return {row[0]: row[1] for row in self._rows("table.nodes")}
 
     def data(self, name: str) -> dict[str, list[Any]]:
-        """Of a source of Bokeh's; empty where there is none yet."""
+        """Return the data of a Bokeh source, empty before it has any."""
         said = """name => Object.fromEntries(Object.entries(Bokeh.documents[0].get_model_by_name(name)?.data ?? {})
             .map(([key, values]) => [key, Array.from(values)]))"""
         return dict(self.page.evaluate(said, name))
 
     def drawn(self) -> dict[str, Any]:
-        """What is drawn: its frame, and where."""
+        """Return the drawn image: its frame number and its place."""
         said = """() => { const {image, x, y, dw, dh, number} = Bokeh.documents[0].get_model_by_name('image_data').data
             return {shape: image[0].shape, x: x[0], y: y[0], dw: dw[0], dh: dh[0], number: number[0],
                     frame: window.rashpaImage.drawnLast?.facts.frame ?? null} }"""
         return dict(self.page.evaluate(said))
 
     def image(self) -> dict[str, Any]:
-        """The same, and its values."""
+        """Return the drawn image as `drawn` does, with its values."""
         return {**self.drawn(), "values": self._numbers("value[0]", "Float64Array")}
 
     def _numbers(self, which: str, kind: str) -> np.ndarray[Any, np.dtype[Any]]:
-        """Of the data of the image. As one text: Playwright takes seconds for so many numbers one by one."""
+        """Return numbers from the data of the image. They are read as one text, because Playwright takes seconds to read them one by one."""
         said = f"""() => {{ const {{image, value}} = Bokeh.documents[0].get_model_by_name('image_data').data
             const bytes = new Uint8Array({kind}.from({which}).buffer), parts = []
             for (let n = 0; n < bytes.length; n += 4096) parts.push(String.fromCharCode(...bytes.subarray(n, n + 4096)))
@@ -348,7 +348,7 @@ class View:
         self.until(lambda: "held" in self.text("image_facts"))
 
     def zoom(self, share: float) -> tuple[float, float]:
-        """To the middle of the image; its first and last column."""
+        """Zoom into the middle of the image; return the first and last visible column."""
         said = """share => { const {x_range, y_range} = Bokeh.documents[0].get_model_by_name('image')
             const to = (range) => { const [middle, half] = [(range.start + range.end) / 2, share * (range.end - range.start) / 2]
                                     range.setv({start: middle - half, end: middle + half}) }
@@ -360,18 +360,18 @@ class View:
         self.page.get_by_label(title, exact=True).select_option(label=option)
 
     def pixels_are_squares(self) -> bool:
-        """Whether the axes have the shape of the image."""
+        """Return True when the axes have the same ratio as the image."""
         said = """() => { const {inner_width, inner_height, x_range, y_range} = Bokeh.documents[0].get_model_by_name('image')
             return inner_width / inner_height / Math.abs((x_range.end - x_range.start) / (y_range.end - y_range.start)) }"""
         return abs(float(self.page.evaluate(said)) - 1.0) < 0.02
 
     def top_of(self, heading: str) -> float:
-        """Where it is on the page."""
+        """Return the vertical position of a heading on the page."""
         said = "id => document.getElementById(id).getBoundingClientRect().top + window.scrollY"
         return float(self.page.evaluate(said, heading))
 
     def colours(self) -> tuple[np.ndarray[Any, np.dtype[Any]], float]:
-        """Of the pixels of what is drawn, red in the lowest byte, and the value of the largest colour."""
+        """Return the colours of the drawn pixels, with red in the lowest byte, and the value of the highest colour."""
         high = self.page.evaluate("() => Bokeh.documents[0].get_model_by_name('scale_log').high")
         return self._numbers("image[0]", "Uint32Array"), float(high)
 

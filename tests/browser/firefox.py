@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's Firefox, by WebDriver BiDi, which it speaks by itself: Playwright drives a Firefox of its own alone, which no package of Debian has."""
+"""Drives Debian's Firefox by WebDriver BiDi, which it supports directly. Playwright only drives its own build of Firefox, which Debian does not
+package."""
 
 import asyncio
 import itertools
@@ -21,7 +22,7 @@ _MOST_BYTES = 64 << 20
 
 
 class Firefox:
-    """One page in a Firefox. `errors`: what its console said of that level."""
+    """Holds one page in a Firefox. `errors`: the messages of level error in its console."""
 
     def __init__(self, url: str, patience_s: float) -> None:
         self.errors: list[str] = []
@@ -39,7 +40,7 @@ class Firefox:
         return await websocket_connect(url, max_message_size=_MOST_BYTES)
 
     async def _closed(self) -> None:
-        """Close the socket from this side, too: one that is left open is told of in whatever test the collector comes to it."""
+        """Close the socket from this side, too; otherwise a later test gets the warning that it is open."""
         self._socket.close()
 
     def _run(self, work: Any) -> Any:
@@ -70,7 +71,7 @@ class Firefox:
         self.value(wait)
 
     def value(self, expression: str) -> Any:
-        """Return a number, text or truth of the page."""
+        """Return a number, text or truth value of the page."""
         target = {"context": self._page}
         found = self.ask("script.evaluate", expression=expression, target=target, awaitPromise=True)
         assert found["type"] == "success", found
@@ -98,7 +99,7 @@ class Firefox:
 
 @contextmanager
 def opened(folder: Path, patience_s: float) -> Iterator[Firefox]:
-    """A headless Firefox with a new profile in `folder`."""
+    """Run a headless Firefox with a new profile in `folder` during the context."""
     assert FIREFOX is not None
     command = [FIREFOX, "--headless", "--no-remote", "--profile", str(folder), "--remote-debugging-port", "0"]
     process = subprocess.Popen(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of docs/gallery.md: the page of a run in a browser and on a telephone, and the run's report, of examples/01_first_light.toml, slower.
+"""Makes the pictures of docs/gallery.md from a slower examples/01_first_light.toml: the page of a run in a browser and on a telephone, and the run's
+report.
 
-Usage: python -m tests.browser.gallery [FOLDER]; docs/how-to/pictures when none is given. `make gallery`.
+Usage: python -m tests.browser.gallery [FOLDER], by default docs/how-to/pictures. `make gallery` runs it.
 """
 
 import io
@@ -25,7 +26,7 @@ PATIENCE_S = 180.0
 
 
 def shot(page: Any, path: Path, height: int) -> None:
-    """The top of a page."""
+    """Take a picture of the top of a page."""
     taken = page.screenshot(
         clip={"x": 0, "y": 0, "width": page.viewport_size["width"], "height": height}, full_page=True
     )
@@ -34,7 +35,7 @@ def shot(page: Any, path: Path, height: int) -> None:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "docs" / "how-to" / "pictures").absolute()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as play:

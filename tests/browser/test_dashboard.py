@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa dashboard` in a real browser, with real runs. The tests share a browser and two dashboards, and follow each other: starting a run takes longer than
-most of what is tested."""
+"""Tests `rashpa dashboard` in a real browser, with real runs. The tests share a browser and two dashboards, and depend on their order, because
+starting a run takes longer than most tests."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def _packed(colour: str) -> int:
 
 
 def _check_colours(values: np.ndarray[Any, np.dtype[Any]], found: np.ndarray[Any, np.dtype[Any]], high: float) -> None:
-    """On a logarithmic scale; between the modules, where nothing is written, it has a colour of its own."""
+    """Check that colours follow a logarithmic scale, and that the gaps between modules have a separate colour."""
     low, known = 0.5, values != MASKED
     share = np.log(np.maximum(values, low) / low) / np.log(high / low)
     places = np.clip(np.floor(256 * share), 0, 255).astype(int)

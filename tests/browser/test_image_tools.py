@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools of the image as a person uses them, on one run that goes on: the tests share it, and follow each other."""
+"""Tests the tools of the image as a user works with them, during one run. The tests share the run and depend on their order."""
 
 import json
 from collections.abc import Iterator
@@ -268,14 +268,14 @@ def test_numbers_of_the_pipeline_and_of_the_region_are_curves_image_by_image(vie
 
 
 def _painted(view: View, canvas: str) -> int:
-    """Of the pixels of a canvas, those that are drawn."""
+    """Return the number of drawn pixels of a canvas."""
     said = """id => { const {width, height} = document.getElementById(id), paper = document.getElementById(id).getContext('2d')
         return paper.getImageData(0, 0, width, height).data.filter((value, at) => at % 4 === 3 && value > 0).length }"""
     return int(view.page.evaluate(said, canvas))
 
 
 def _check_maps(view: View) -> None:
-    """What many images make together, on the buffer with peaks and curves."""
+    """Check the maps that combine many images, on the buffer with peaks and curves."""
     view.tab("Maps")
     view.until(lambda: "curves, the newest at the bottom" in view.text("waterfall_said"))
     curves = view.page.evaluate("() => window.rashpaImage.maps.waterfall.curves.map((curve) => curve.length)")
@@ -353,7 +353,7 @@ def test_tabs_are_used_by_keyboard_and_pages_reflow_in_both_schemes(view: View) 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_tab(view: View, scheme: Any) -> None:
-    """Names of all tools, contrast of WCAG AA, landmarks, keyboard: as far as axe-core looks."""
+    """Check names of tools, contrast by WCAG AA, landmarks and the keyboard, as far as axe-core does."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
     view.hold()  # an image of now would be drawn ten times a second beside it
     view.page.emulate_media(color_scheme=scheme)
@@ -368,7 +368,8 @@ def test_axe_finds_nothing_in_any_tab(view: View, scheme: Any) -> None:
 
 
 def test_a_page_that_was_away_for_an_hour_catches_up(view: View, browser: Any, patience_s: float) -> None:
-    """Its connection is cut, and comes back; then its computer sleeps for an hour. The page of the other tests holds its image meanwhile."""
+    """Cut the page's connection and restore it; then let its computer sleep for an hour. Meanwhile the page of the other tests stops updating its
+    image."""
     away: list[bool] = []
     sockets: list[Any] = []
 
@@ -385,7 +386,7 @@ def test_a_page_that_was_away_for_an_hour_catches_up(view: View, browser: Any, p
         return int(one.drawn()["frame"] or 0)
 
     def counted() -> int:
-        """Of all frames, as the line of state has it."""
+        """Return the number of frames in the line of state."""
         return int(_number(view.part("frames").split(" of ")[0]))
 
     view.hold()  # two pages that draw at a time take two processors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.html as a browser shows it: from a file, without a network."""
+"""Tests report.html in a browser: loaded from a file, without a network."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ CANVASES = """() => {
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a session, so that it is made before Playwright has a loop in this thread."""
+    """Return the report of a run. It has session scope, so that it is made before Playwright has an event loop in this thread."""
     folder = tmp_path_factory.mktemp("report")
     file = folder / "run.toml"
     file.write_text(RUN)
@@ -59,7 +59,7 @@ def test_the_curves_of_a_report_are_drawn_without_a_network(
 
 @pytest.mark.parametrize("width", [1400, 703])
 def test_nothing_of_a_report_is_cut_on_a_screen_nor_on_paper(report: Path, browser: Any, width: int) -> None:
-    """703: the width of A4 less its margins, at 96 dots an inch, in the style for paper."""
+    """Check widths; 703 is the width of A4 without margins, at 96 dots an inch, in the style for paper."""
     context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
     page = context.new_page()
     if width < 1000:

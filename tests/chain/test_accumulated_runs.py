@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs with the kernels of counters: what is in the files is what NumPy makes of the stored images."""
+"""Compares the results of accumulating kernels in the files of runs with NumPy sums over the stored images."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole acquisitions whose manager is killed, with all that is real: commands, packets, files."""
+"""Tests whole acquisitions with a killed manager, using real commands, packets and files."""
 
 import contextlib
 import json
@@ -47,7 +47,7 @@ images_per_file = 20
 
 @contextlib.contextmanager
 def killed(folder: Path, orphaned: str, frames: int, nodes: str = "") -> Iterator[list[dict[str, object]]]:
-    """The nodes of a run in `folder`/out whose `rashpa run` was killed when images were stored already."""
+    """Yield the nodes of a run in `folder`/out whose `rashpa run` was killed after images were stored."""
     path = folder / "run.toml"
     path.write_text(RUN.format(frames=frames, out=folder / "out", orphaned=orphaned, nodes=nodes))
     command = [*COMMAND, "run", str(path), "-q", "--no-page", "--output", str(folder / "report")]
@@ -77,7 +77,7 @@ def attach(folder: Path) -> tuple[int, str]:
 
 
 def images_in(folder: Path) -> int:
-    """As the master says, and as its data files have them."""
+    """Return the number of images; check that master and data files agree on it."""
     with h5py.File(folder / "out" / "orphan_full_master.h5") as master:
         written = int(master["entry/rashpa/books/written"][()])
         assert written == master["entry/data/data"].shape[0]

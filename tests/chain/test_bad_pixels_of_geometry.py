@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pixels that the geometry of the detector calls bad: in the mask of files, masked behind the calibration, and for every kernel of `process`."""
+"""Checks pixels that the detector's geometry declares bad: they are in the mask of files, masked after the calibration, and masked for every kernel
+of `process`."""
 
 import subprocess
 import sys

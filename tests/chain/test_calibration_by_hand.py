@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dark runs become a calibration file, a run reads it, and its images are those that a person with a pocket calculator gets of the raw words."""
+"""Compares images of a run, calibrated with a file from dark runs, with values computed by hand from the raw words."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ def rashpa(folder: Path, *words: str) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the calibration that `rashpa calibrate` makes of darks, and of a run that reads it."""
+    """Return the folder of a calibration that `rashpa calibrate` makes from dark runs, and of a run that uses it."""
     folder = tmp_path_factory.mktemp("hand")
     random = np.random.default_rng(34)
     for module in range(MODULES):
@@ -98,7 +98,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def by_hand(folder: Path, module: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The energy in keV of every pixel, and where there is none."""
+    """Return the energy in keV of every pixel, and True for pixels that have none."""
     with h5py.File(folder / "c.h5") as file:
         pedestal, gain, mask = (file[f"module{module}/{key}"][()] for key in ("pedestal", "gain", "mask"))
     words = np.load(folder / f"m{module}.npy")

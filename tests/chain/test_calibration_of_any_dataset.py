@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw images of a JUNGFRAU go through the kernel `jungfrau` when they come, and once more from files: with the same calibration everything is the same."""
+"""Compares raw JUNGFRAU images that the kernel `jungfrau` processes as they arrive with the same images processed from files: with the same
+calibration, all results agree."""
 
 import shutil
 import subprocess
@@ -101,7 +102,7 @@ def maps() -> list[Calibration]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, maps: list[Calibration]) -> Path:
-    """Of a run that has stored raw words beside photons, and of its calibration in all forms."""
+    """Return the folder of a run that has stored raw words and photons, and of its calibration in all forms."""
     folder = tmp_path_factory.mktemp("calibrated")
     loaded = dataset_from_spec({**SIMULATED, "places": [(0, 0), (40, 560)]}, Path())
     save_dataset(loaded, folder / "set")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs whose DTPs a simulated card plays, as a user runs them: books, pixels, what the report says, and that nothing is left behind."""
+"""Tests runs in which a simulated card plays the DTPs, as a user starts them: books, pixels, the report, and that no process or file is left."""
 
 import json
 import os
@@ -32,7 +32,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def played(folder: Path, text: str, name: str, page: str = "--no-page") -> tuple[str, dict[str, Any]]:
-    """Output and report of a run that is good; its files lie in `folder`/`name`. `page`: the option that says whether there is a page beside the report."""
+    """Carry out a run that must be good, with its files in `folder`/`name`; return output and report. `page`: the option that decides whether there
+    is a report page."""
     file = folder / f"{name}.toml"
     file.write_text(re.sub(r'(?m)^output = "out.*', f'output = "{name}"', text), encoding="utf-8")
     report = folder / f"{name}_report"
@@ -45,7 +46,7 @@ def played(folder: Path, text: str, name: str, page: str = "--no-page") -> tuple
 
 
 def images(folder: Path, name: str) -> dict[int, NDArray[Any]]:
-    """By frame number."""
+    """Return the stored images by frame number."""
     (master,) = (folder / name).glob("*_master.h5")
     with h5py.File(master) as file:
         data, numbers = np.asarray(file["/entry/data/data"]), file["/entry/data/frame_number"][:]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run on a card in a network: its directory, its MAC address and those of its neighbours are in the run file, and in every frame on the wire."""
+"""Tests a run with a card in a network: its directory and the MAC addresses of the card and its neighbours come from the run file, and are in every
+frame on the wire."""
 
 import json
 import re
@@ -69,7 +70,7 @@ MACS = f'card_mac = "{CARD}"\nneighbours = {{ "{THERE}" = "{ROUTER}" }}\n'
 
 
 class Wire:
-    """The other end of the card's wire: counts frames by their MAC addresses and EtherType, and brings their UDP payload where it is addressed to."""
+    """Represents the other end of the card's wire: counts frames by MAC addresses and EtherType, and forwards their UDP payload to its destination."""
 
     def __init__(self, path: Path) -> None:
         self.seen: Counter[tuple[str, str, int]] = Counter()
@@ -110,7 +111,7 @@ class Wire:
 
 @contextmanager
 def card_and_wire(folder: Path) -> Iterator[Wire]:
-    """A card in `folder`/card, which says of itself that it is simulated, and its wire."""
+    """Run a card in `folder`/card, which reports that it is simulated, during the context; yield its wire."""
     assert PROGRAM is not None
     wire = Wire(folder / "wire")
     try:

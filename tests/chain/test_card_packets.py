@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sender in hardware, simulated, puts on the wire, as `rashpa packet` reads it: every field, and every byte of the images."""
+"""Checks the packets of the simulated hardware sender with `rashpa packet`: every field, and every byte of the images."""
 
 import json
 import socket
@@ -32,7 +32,7 @@ MACS = {"destination": "02:00:00:00:00:01", "source": "02:00:00:00:00:02"}
 
 @dataclass(frozen=True)
 class Way:
-    """Addresses of the card and of the destination."""
+    """Holds the addresses of the card and of the destination."""
 
     ip: int
     here: str
@@ -44,7 +44,7 @@ WAYS = [Way(4, "10.0.4.2", "10.0.4.1"), Way(6, "fd00:4::2", "fd00:4::1")]
 
 @contextmanager
 def card(folder: Path) -> Iterator[socket.socket]:
-    """A simulated card with its nodes in `folder`; the other end of its wire."""
+    """Run a simulated card with its nodes in `folder` during the context; yield the other end of its wire."""
     assert CARD is not None
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as wire,
@@ -63,7 +63,7 @@ def card(folder: Path) -> Iterator[socket.socket]:
 
 
 def sent_by(folder: Path, wire: socket.socket, way: Way, packetisation: str) -> list[bytes]:
-    """All frames of a run that no receiver takes part in."""
+    """Return all frames of a run without a receiver."""
     assert DRIVER is not None
     ends = [
         f"{way.there} 4791 {qp} {0xBEEF0000 + qp} 0 0 {0x10000 * i} {SLOT} 2 0 {PITCH} {LINE} {HEIGHT} {0x80000 + 0x1000 * i}\n"
@@ -91,7 +91,7 @@ def sent_by(folder: Path, wire: socket.socket, way: Way, packetisation: str) -> 
 
 
 def expected_writes(dtp: int, packetisation: str) -> Iterator[tuple[str, dict[str, int] | None, int]]:
-    """Opcode, RETH and bytes of each packet of a DTP, in order."""
+    """Yield opcode, RETH and bytes of each packet of a DTP, in order."""
     key = 0xBEEF0000 + QPS[dtp]
     for image in range(FRAMES):
         for line in range(HEIGHT):
@@ -108,7 +108,7 @@ def expected_writes(dtp: int, packetisation: str) -> Iterator[tuple[str, dict[st
 
 
 def check_headers(packet: dict[str, Any], way: Way, dtp: int, number: int, payload: int) -> None:
-    """What is the same in every packet of a DTP."""
+    """Check the fields that are equal in every packet of a DTP."""
     pad = -payload % 4
     bth = packet["bth"]
     udp_bytes = 8 + 12 + (16 if "reth" in packet else 0) + (4 if "immdt" in packet else 0) + payload + pad + 4
@@ -172,7 +172,7 @@ def test_every_field_of_every_packet_is_what_it_should_be(tmp_path: Path, way: W
 
 
 def check_image(event: dict[str, Any], memory: bytearray, dtp: int, image: int) -> None:
-    """The event's record, and the image as the writes before it have left it in its slot."""
+    """Check the event's record, and the image that the earlier writes have left in its slot."""
     assert event["immdt"]["immediate_data"] == dtp << 24 | image
     record = event["frame_record"]
     assert (record["dtp"], record["index"], record["frame_number"]) == (dtp, image, image)

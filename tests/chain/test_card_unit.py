@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs whose pipeline a simulated card carries out, as a user runs them: from the emulator, in software or on another card, to NXmx."""
+"""Tests runs in which a simulated card processes the pipeline, as a user starts them: from an emulator in software or on another card, to NXmx."""
 
 import json
 import os
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def played(folder: Path, text: str, name: str, code: int = 0) -> tuple[str, dict[str, Any]]:
-    """Output and report; the run's files lie in `folder`/`name`."""
+    """Carry out a run with its files in `folder`/`name`; return output and report."""
     file = folder / f"{name}.toml"
     file.write_text(re.sub(r'(?m)^output = "out.*', f'output = "{name}"', text), encoding="utf-8")
     report = folder / f"{name}_report"
@@ -54,7 +54,7 @@ def played(folder: Path, text: str, name: str, code: int = 0) -> tuple[str, dict
 
 
 def stored(folder: Path, name: str) -> dict[str, NDArray[Any]]:
-    """Pixels of the images that were accepted, and numbers of all."""
+    """Return the pixels of accepted images, and the numbers of all images."""
     (master,) = (folder / name).glob("*_master.h5")
     with h5py.File(master) as file:
         found = {column: np.asarray(file[f"/entry/rashpa/{column}"]) for column in COLUMNS}
@@ -101,7 +101,7 @@ def test_through_two_cards_pixels_counts_and_decisions_are_those_of_the_processo
 
 @pytest.mark.parametrize(("capacity", "code"), [(1.0, 0), (0.3, 3)])
 def test_lists_made_on_a_card_are_those_of_the_processor(tmp_path: Path, capacity: float, code: int) -> None:
-    """Images with more pixels than lists have room for are errored by both."""
+    """Check that both mark images as errored when these have more pixels than a list can hold."""
     text = LISTS.read_text(encoding="utf-8").replace("capacity = 1.0", f"capacity = {capacity}")
     _, card = played(tmp_path, text, "card", code)
     _, plain = played(tmp_path, UNIT.sub("", text), "processor", code)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detectors that speak SLS: emulated ones with faults, and recorded datagrams of one that is not ours, run as a user runs them."""
+"""Tests SLS detectors, as a user runs them: emulated ones with faults, and recorded datagrams of a real one."""
 
 import hashlib
 import json
@@ -70,7 +70,7 @@ kind = "hdf5"
 
 
 def eiger(**values: object) -> str:
-    """A module of EIGER: four ports of two half modules."""
+    """Return the table of an EIGER module: four ports of two half modules."""
     width = values.get("width", 512)
     modules = "\n".join(f"[[detector.module]]\nx = {x}\ny = {y}" for y in (0, 256) for x in (0, width))
     return EIGER.format(

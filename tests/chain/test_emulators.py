@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two emulators and two receivers in one run, as a user runs them: every pixel, the books, and what is said when one emulator is lost."""
+"""Tests two emulators and two receivers in one run, as a user starts it: every pixel, the books, and the messages when one emulator is lost."""
 
 import contextlib
 import json
@@ -87,14 +87,14 @@ def write(folder: Path, frames: int = FRAMES, rate_hz: float = 0.0, extra: str =
 
 
 def played(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
-    """The report of a run that must be good, by nodes that stay up."""
+    """Return the report of a run that must be good, on running nodes."""
     outcome = warm_nodes.run(file)
     assert outcome.good, (outcome.problem, outcome.reasons)
     return report_of(outcome, file)
 
 
 def run(file: Path) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output and report of the command, which starts nodes that have no URL."""
+    """Return exit code, output and report of the command, which starts the nodes without a URL."""
     folder = file.parent
     done = subprocess.run(
         [*COMMAND, "run", str(file), "-q", "--output", str(folder / "report"), "--no-page"],
@@ -110,7 +110,7 @@ def run(file: Path) -> tuple[int, str, dict[str, Any]]:
 
 
 def expected(buffer: str, frame: int) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
-    """The buffer's image, and where modules are."""
+    """Return the buffer's image, and True where modules are."""
     x, y, width, height = HALVES[buffer]
     image, there = np.zeros((134, 196), np.uint16), np.zeros((134, 196), np.bool_)
     for module, (left, top) in enumerate(PLACES):

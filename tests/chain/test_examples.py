@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples, run as a user runs them: the command, real processes, real sockets, real files."""
+"""Runs the examples as a user does, with the command, real processes, sockets and files."""
 
 import contextlib
 import json
@@ -32,7 +32,7 @@ ENDS_WITHIN_S = 60  # of the 500 s and more that its frames would take; on loade
 
 
 def run(file: Path, folder: Path) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output and report of one run, with `folder` as working directory."""
+    """Return exit code, output and report of one run, with `folder` as working directory."""
     done = subprocess.run(
         [*COMMAND, str(file), "--output", str(folder / "report"), "--no-page"],
         cwd=folder,
@@ -47,7 +47,8 @@ def run(file: Path, folder: Path) -> tuple[int, str, dict[str, Any]]:
 
 
 def edited(folder: Path, name: str, **values: str) -> Path:
-    """A copy of an example with other values of some keys, where they stand first, that plays fewer frames more often: making them is most of a run."""
+    """Return a copy of an example with new values of some keys, at their first place, and with fewer frames that repeat more often, because making
+    frames takes most of a run."""
     text = (EXAMPLES / name).read_text(encoding="utf-8")
     text = re.sub(r"(?m)(^\[dataset\][^[]*?^frames = )\d+", rf"\g<1>{PLAYED}", text)
     for key, value in values.items():
@@ -90,7 +91,7 @@ def test_first_light_balances_its_books_and_keeps_the_hits(tmp_path: Path) -> No
 
 
 def check_against_the_processor(file: Path, folder: Path, report: dict[str, Any]) -> None:
-    """The same run on processor cores: the same books, the same numbers of every image, the same pixels."""
+    """Compare with the same run on processor cores: the books, the numbers of every image, and the pixels must agree."""
     other = folder / "processor.toml"
     text = re.sub(r'unit = "(cuda|opencl)"', 'unit = "cpu"', file.read_text(encoding="utf-8"))
     other.write_text(text.replace('output = "."', 'output = "cpu"'), encoding="utf-8")
@@ -128,7 +129,7 @@ def test_a_gpu_gives_the_books_of_the_processor_and_a_machine_without_one_is_tol
 
 
 def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -> None:
-    """Without a GPU it is told."""
+    """Check that a machine without a GPU reports it."""
     can = NativeFactory("receiver").capabilities("here")
     other = min(1, sum(device.unit == "cuda" for device in can.devices) - 1)
     file = edited(
@@ -158,7 +159,7 @@ def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -
 
 
 def test_an_opencl_device_gives_the_books_of_the_processor(tmp_path: Path) -> None:
-    """The example of the GPU on whatever OpenCL this machine has, chosen by a part of its name."""
+    """Run the GPU's example on any OpenCL device of this machine, chosen by a part of its name."""
     unit = {unit.name: unit for unit in NativeFactory("receiver").capabilities("here").units}["opencl"]
     if not unit.usable:
         pytest.skip(f"no OpenCL here: {unit.what}")
@@ -292,7 +293,7 @@ def test_recorded_frames_come_out_as_the_recorded_conversion(tmp_path: Path) -> 
 
 
 def children(process: int) -> dict[str, int]:
-    """Process ids of the local nodes that a run has started, by the name they were given."""
+    """Return the process ids of the local nodes that a run has started, by the nodes' names."""
     found = {}
     for entry in Path(f"/proc/{process}/task/{process}/children").read_text().split():
         words = Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")
@@ -303,7 +304,7 @@ def children(process: int) -> dict[str, int]:
 
 
 def check_the_other_receiver(folder: Path, victim: str, output: str) -> None:
-    """Of two receivers the one that was not killed has closed its files and given its last counters."""
+    """Check that the surviving one of two receivers has closed its files and sent its last counters."""
     lines = re.findall(r"first missing image of receiver (\w+)", " ".join(output.split()))
     assert lines[0] == victim, "the lost one first"
     assert sorted(lines) == ["monitor", "storage"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole acquisitions over `pcie` beside a process of the same user that writes into the shared memory: whatever it does, no wrong image is complete."""
+"""Tests whole acquisitions over `pcie` while a process of the same user writes into the shared memory: no wrong image may be marked as complete."""
 
 import contextlib
 import json
@@ -41,7 +41,7 @@ Shared = dict[str, mmap.mmap]
 
 
 def write_run(folder: Path, frames: int, rate_hz: float, sink: str) -> list[str]:
-    """Write its run file and return the command."""
+    """Write the run file and return the command."""
     text = small_run(
         run={"name": "t", "frames": frames, "output": "out"},
         detector={"width": SIZE, "height": SIZE, "rate_hz": rate_hz},
@@ -55,7 +55,7 @@ def write_run(folder: Path, frames: int, rate_hz: float, sink: str) -> list[str]
 
 
 def shared_by(folder: Path) -> Shared:
-    """Map what processes that work in the folder share by descriptors: the control block and the images."""
+    """Map the memory that processes working in the folder share by descriptors: the control block and the images."""
     found: Shared = {}
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with contextlib.suppress(OSError):
@@ -86,7 +86,7 @@ def change(shared: Shared, dice: random.Random) -> None:
 
 
 def change_and_back(shared: Shared, dice: random.Random) -> None:
-    """Write pixels, and soon after what was there before."""
+    """Write pixels, and restore them soon after."""
     sent = struct.unpack_from("<I", shared["control"], LOCK)[0] & 0xFFFFFF
     places = [((sent - n) % SLOTS) * IMAGE_BYTES + 8 * dice.randrange(IMAGE_BYTES // 8) for n in range(1, SLOTS // 2)]
     before = [shared["images"][at : at + 8] for at in places]
@@ -121,7 +121,7 @@ def attacked(shared: Shared, attack: Callable[[Shared, random.Random], None]) ->
 
 
 def play(folder: Path, command: list[str], attack: Callable[[Shared, random.Random], None] | None) -> tuple[int, Any]:
-    """Carry a run out, attacked from when its first file is there; exit code and report."""
+    """Carry out a run that is attacked once its first file exists; return exit code and report."""
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True))
         if attack is not None:
@@ -143,7 +143,7 @@ def patterns(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 
 def wrong_ones(folder: Path, patterns: list[Any]) -> tuple[int, int]:
-    """Of images that are stored and complete: how many differ from what was sent; and how many are stored."""
+    """Return the number of complete stored images that differ from the sent ones, and the number of stored images."""
     (master,) = (folder / "out").glob("t_full*_master.h5")
     with open_run(master) as run:
         wrong = 0

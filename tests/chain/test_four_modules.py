@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four modules, one of them turned, from two emulators to three receivers over two links: every pixel, the books, and that nobody waits for the slow."""
+"""Tests four modules, one of them rotated, from two emulators to three receivers over two links: every pixel, the books, and that slow receivers
+delay no other."""
 
 import re
 from pathlib import Path
@@ -27,7 +28,7 @@ SLICES = {"full": (1, 0), "right": (10, 3), "window": (2, 0)}
 
 
 def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
-    """The report of a run that must be good."""
+    """Return the report of a run that must be good."""
     outcome = warm_nodes.run(file)
     assert outcome.good, (outcome.problem, outcome.reasons)
     report = report_of(outcome, file)
@@ -53,7 +54,7 @@ def edited(folder: Path, *changes: tuple[str, str], frames: int = FRAMES) -> Pat
 
 
 def assembled(frames: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The image of all modules, and where they are."""
+    """Return the image of all modules, and True where modules are."""
     image, there = np.zeros((1608, 1544), frames[0].dtype), np.zeros((1608, 1544), np.bool_)
     for frame, way, (left, top) in zip(frames, WAYS, PLACES, strict=True):
         turned = way.turned(frame)
@@ -63,14 +64,14 @@ def assembled(frames: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.bool
 
 
 def part(image: NDArray[Any], buffer: str) -> NDArray[Any]:
-    """What the buffer has of it."""
+    """Return the buffer's part of an image."""
     x, y, width, height = REGIONS[buffer]
     return image[y : y + height, x : x + width]
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[NDArray[Any], NDArray[np.bool_]]]:
-    """Each of the dataset's frames as `assembled` makes it."""
+    """Return each of the dataset's frames in the form of `assembled`."""
     data = dataset_from_spec(
         {
             "kind": "jungfrau",

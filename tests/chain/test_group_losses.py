@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ten random groups whose packets get lost: wherever somebody reads the run as a whole, each frame is there once, and it is the best of its copies."""
+"""Tests ten random groups with lost packets: every way of reading the whole run shows each frame once, as the best of its copies."""
 
 import random
 from collections import defaultdict
@@ -82,7 +82,7 @@ def written(folder: Path, number: int) -> Path:
 
 
 def copies_of(folder: Path) -> dict[int, list[int]]:
-    """Of each frame, how many pixels each of its copies lacks, by what members' own files hold."""
+    """Return, for each frame, the number of pixels that each of its copies lacks, from the members' own files."""
     found: dict[int, list[int]] = defaultdict(list)
     for master in sorted(folder.glob("lossy_all_*_master.h5")):
         with open_run(master) as run:
@@ -95,7 +95,7 @@ def copies_of(folder: Path) -> dict[int, list[int]]:
 
 
 def lacking(image: np.ndarray, frame: int) -> int:
-    """How many pixels of an image are not those of the frame; they are masked then."""
+    """Return the number of pixels of an image that differ from the frame; these must be masked."""
     wrong = 0
     for module, top in enumerate((0, 40)):
         own = image[top : top + HEIGHT]
@@ -106,12 +106,12 @@ def lacking(image: np.ndarray, frame: int) -> int:
 
 
 def entries_of(file: h5py.File) -> list[h5py.Group]:
-    """Those that say that they are one; `/entry` may lead to the same images."""
+    """Return the groups with class NXentry; `/entry` may link to the same images."""
     return [one for one in file.values() if one.attrs.get("NX_class") == "NXentry"]
 
 
 def as_stranger(file: Path) -> dict[int, int]:
-    """Of each frame that a program sees which knows only NeXus, the pixels that its image lacks."""
+    """Return, for each frame that a program sees that only knows NeXus, the number of pixels that its image lacks."""
     found: dict[int, int] = {}
     with h5py.File(file) as opened:
         for entry in entries_of(opened):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images dealt among receivers, as a user runs them, while receivers are killed and stopped: every frame is stored somewhere, pixel for pixel."""
+"""Tests images dealt among receivers, as a user runs them, while receivers are killed and stopped: every frame is stored at a member, with every
+pixel right."""
 
 import asyncio
 import json
@@ -97,7 +98,7 @@ def end(process: "subprocess.Popen[str]", folder: Path) -> tuple[int, str, dict[
 
 
 def receivers(process: "subprocess.Popen[str]") -> dict[str, int]:
-    """The processes of the run's receivers by name."""
+    """Return the processes of the run's receivers, by name."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -111,15 +112,15 @@ def receivers(process: "subprocess.Popen[str]") -> dict[str, int]:
 
 
 def begun(folder: Path, process: "subprocess.Popen[str]") -> None:
-    """Waits until every member has a file that is being written."""
+    """Wait until every member has a file that is being written."""
     masters = [folder / f"dealt_full_{name}_master.h5" for name in MEMBERS]
     eventually(lambda: all(master.exists() for master in masters), process=process)
     time.sleep(0.7)  # wait: in the middle of what each has
 
 
 def stored(folder: Path, members: tuple[str, ...] = MEMBERS) -> tuple[Counter[int], Counter[int]]:
-    """How often each frame is there whole, checked pixel for pixel, and how often in part: a member that is late in the middle of an image keeps what it
-    had got of it; another one has it whole."""
+    """Return how often each frame is stored whole, with every pixel checked, and how often in part. A member that is late in the middle of an image
+    keeps the part that it has; another member has the whole image."""
     whole, partial = Counter[int](), Counter[int]()
     for name in members:
         with open_run(folder / f"dealt_full_{name}_master.h5") as run:
@@ -175,7 +176,7 @@ def test_what_a_killed_and_a_stopped_member_had_is_stored_by_others(tmp_path: Pa
 
 
 def shown(leading: Path) -> list[int]:
-    """The frames that a leading file shows to programs that know nothing of it, each pixel checked."""
+    """Return the frames that a combined file shows to programs without knowledge of rashpa, with each pixel checked."""
     with h5py.File(leading) as file:
         frames: list[int] = file["entry/data/frame_number"][()].tolist()
         data = file["entry/data"]
@@ -219,7 +220,7 @@ def test_faults_of_packets_are_explained_in_a_group_too(tmp_path: Path) -> None:
 
 
 def repair(master: Path) -> None:
-    """Complete the file of a member that was killed: it does not know of the images that others have made since."""
+    """Complete the file of a killed member, which does not know the images that others have taken since."""
     done = subprocess.run([*COMMAND, "repair", str(master)], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 3), done.stdout + done.stderr
 
@@ -279,7 +280,7 @@ def test_a_run_that_is_given_up_has_its_groups_as_they_were_heard_last(tmp_path:
 
 
 def joined(folder: Path, *words: str) -> Result:
-    """What `rashpa join` says, in this process: another interpreter needs a large part of the run's time before it is there."""
+    """Run `rashpa join` in this process, because another interpreter would need a large part of the run's time to start."""
     return CliRunner().invoke(app, ["join", str(folder), *words])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where raw pixels lie in the laboratory, through every file that a run and its commands write."""
+"""Checks the laboratory places of raw pixels in every file that a run and its commands write."""
 
 import random
 import subprocess
@@ -26,7 +26,7 @@ _RUN = run_file(
 
 @pytest.fixture(scope="module", params=[WAYS[0], WAYS[3], WAYS[6]], ids=" ".join)
 def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Panel]]:
-    """A run of modules whose pixels say themselves which they are."""
+    """Return a run of modules with pixels whose values identify them."""
     folder = tmp_path_factory.mktemp("laboratory")
     panels = one_geometry(random.Random(str(request.param)), request.param, small_turns=True)
     (folder / "det.geom").write_text(text_of(panels))
@@ -45,7 +45,7 @@ def _rashpa(folder: Path, *arguments: str) -> None:
 
 
 def _expected(image: NDArray[np.uint16], panels: list[Panel]) -> NDArray[np.float64]:
-    """By the numbers that the pixels hold, those of the panels as the test made them; NaN in gaps."""
+    """Return the places from the panels of the test, by the numbers in the pixels; NaN in gaps."""
     found = np.full((*image.shape, 3), np.nan)
     for module, panel in enumerate(panels):
         first = 10000 * module
@@ -100,13 +100,13 @@ def test_a_geometry_written_of_the_run_says_the_same(stored: tuple[Path, list[Pa
 
 
 def _ten_pixels(image: NDArray[np.uint16]) -> list[tuple[int, int]]:
-    """Rows and columns of pixels of modules, anywhere."""
+    """Return rows and columns of ten random pixels of modules."""
     places = np.argwhere(image > 0)
     return [(int(row), int(column)) for row, column in random.Random(10).sample(places.tolist(), 10)]
 
 
 def test_ten_pixels_lie_there_for_the_reader_of_dials(stored: tuple[Path, list[Panel]]) -> None:
-    """nxmx is the package by which DIALS' dxtbx reads such files."""
+    """Check ten pixels with nxmx, the package with which DIALS' dxtbx reads such files."""
     nxmx = pytest.importorskip("nxmx")
     folder, panels = stored
     with h5py.File(folder / "out" / "lie_full_master.h5") as file:
@@ -132,7 +132,7 @@ def test_ten_pixels_lie_there_for_the_reader_of_dials(stored: tuple[Path, list[P
 
 
 def test_ten_pixels_lie_there_for_pyfai(stored: tuple[Path, list[Panel]]) -> None:
-    """In its frame: metres along the rows and the columns of the assembled image."""
+    """Check ten pixels in pyFAI's frame: metres along rows and columns of the assembled image."""
     detectors = pytest.importorskip("pyFAI.detectors")
     folder, _ = stored
     master = str(folder / "out" / "lie_full_master.h5")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pedestals that follow dark images, and a source that does not wait for its receiver: they follow the images that the books call intact, and no others."""
+"""Tests pedestals that follow dark images, with a source that does not wait for its receiver: they follow only the images that the books count as
+intact."""
 
 import json
 import subprocess
@@ -78,7 +79,8 @@ Image = NDArray[Any]
 
 
 class Detector:
-    """The frames that the emulator plays, and what their words mean with given pedestals. Written here anew, from docs/kernels/jungfrau.md."""
+    """Holds the frames that the emulator plays, and converts their words with given pedestals, independently of the program, by
+    docs/kernels/jungfrau.md."""
 
     def __init__(self) -> None:
         dataset = _native.jungfrau_dataset(
@@ -122,7 +124,7 @@ class Detector:
 
 
 def followed(folder: Path, unit: str, rate_hz: float, frames: int) -> tuple[int, int]:
-    """Carry a run out in `folder`, and compare its intact images with what plain code makes. Return their number, and the number of missing ones."""
+    """Carry out a run in `folder`, and compare its intact images with those of plain code. Return the numbers of intact and of missing images."""
     folder.mkdir()
     (folder / "slow.py").write_text(SLOW, encoding="utf-8")
     python = PYTHON if unit == "cpu" else ""
@@ -169,7 +171,8 @@ def followed(folder: Path, unit: str, rate_hz: float, frames: int) -> tuple[int,
 def test_pedestals_follow_the_dark_images_that_the_books_call_intact(
     tmp_path: Path, unit: str, rate_hz: float, frames: int
 ) -> None:
-    """A receiver must miss images, and take some: how many depends on the machine, so a rate that is too low or too high is changed."""
+    """Check pedestals at a rate at which a receiver misses some images and takes others. The right rate depends on the machine, so a rate that is too
+    low or too high is changed."""
     if not available_units()[unit][0]:
         pytest.skip(f"there is no unit {unit} here")
     checked = 0

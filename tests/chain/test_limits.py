@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of vetoes that a person changes in the middle of a run: each image is decided by those of its stack, and file and report say so."""
+"""Tests limits of vetoes that a user changes during a run: each image is decided by the limits of its stack, and file and report record the change."""
 
 import json
 import subprocess

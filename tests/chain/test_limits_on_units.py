@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of vetoes that `rashpa limits` changes, on units of devices: the same stacks are the first with them, and every decision is that of unit cpu."""
+"""Tests limits of vetoes that `rashpa limits` changes on device units: the new limits begin at the same stacks, and every decision agrees with unit
+cpu."""
 
 import json
 import subprocess
@@ -88,7 +89,7 @@ def _limits(folder: Path, *words: str) -> str:
 
 
 def _play(folder: Path, unit: str, orders: Sequence[tuple[str, ...]]) -> dict[str, Any]:
-    """Run with an order behind each trigger's frames. Return the tables of the file."""
+    """Carry out a run with one order after each trigger's frames, and return the tables of the file."""
     folder.mkdir()
     session = RunSession(plan_with(_settings(folder, unit), {}))
     session.start().result(GUARD_S)

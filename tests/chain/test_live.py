@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa.live`: every accepted image of a run that goes on, however slow its reader is."""
+"""Tests `rashpa.live`: a reader gets every accepted image while a run goes on, however slow it is."""
 
 import os
 import signal

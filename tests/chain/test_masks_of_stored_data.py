@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pixel_mask of a foreign file counts for every kernel: what it finds is what it finds where the detector itself has masked these pixels."""
+"""Checks that the pixel_mask of a foreign file applies to every kernel: results are the same as when the detector itself has masked these pixels."""
 
 import subprocess
 import sys
@@ -84,7 +84,7 @@ def run_text(dataset: str, pixel: str, *kernels: str) -> str:
 
 
 def found_in(master: Path) -> dict[str, NDArray[Any]]:
-    """All numbers that are of the images."""
+    """Return all numbers of the images."""
     found: dict[str, NDArray[Any]] = {}
 
     def take(name: str, item: Any) -> None:
@@ -103,7 +103,7 @@ def found_in(master: Path) -> dict[str, NDArray[Any]]:
 def processed(
     folder: Path, source: Path, pixel: str, kernel: str, more: Sequence[tuple[str, str]] = ()
 ) -> dict[str, NDArray[Any]]:
-    """Return what the kernel finds. `more`: texts of the run file, and what stands there instead."""
+    """Return the results of the kernel. `more`: pairs of a text in the run file and its replacement."""
     (folder / "p.poni").write_text(PONI)
     file = folder / "p.toml"
     placeholder = f'kind = "pattern"\nmodules = 1\nframes = 2\nwidth = {COLUMNS}\nheight = {ROWS}\npixel = "{pixel}"\n'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel from outside that does what code of others does: it ends, forks, leaves threads and children behind, goes elsewhere. The run tells it, and leaves nobody behind."""
+"""Tests foreign kernels that misbehave: they exit, fork, leave threads and children behind, or change the folder. The run reports it, and leaves no
+process behind."""
 
 import subprocess
 import sys
@@ -75,7 +76,7 @@ def run(folder: Path, code: str) -> "subprocess.CompletedProcess[str]":
 
 
 def left_in(folder: Path) -> list[str]:
-    """Processes that were started there, whoever their parents are."""
+    """Return the processes that were started in the folder, whatever their parents."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -125,5 +126,5 @@ def test_a_kernel_that_ends_its_node_is_told_and_what_was_stored_is_repaired(
 
 
 def test_nobody_is_left_by_this_file() -> None:
-    """What looks for processes finds this one."""
+    """Check that the search for processes finds this one."""
     assert left_in(Path.cwd())

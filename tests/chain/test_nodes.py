@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that stand by themselves, as processes: who may use them, for what, and how many may try."""
+"""Tests nodes that run as separate processes: which users may use them, for which orders, and how many connections they accept."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ def run_text(output: str, rate_hz: float) -> str:
 
 @contextlib.contextmanager
 def node(role: str, folder: Path, *words: str, token: str = "", most_files: int = 0) -> Iterator[str]:
-    """The URL of a node in `folder`."""
+    """Run a node in `folder` during the context; yield its URL."""
     environment = {key: value for key, value in os.environ.items() if key != "RASHPA_TOKEN"}
     if token:
         environment["RASHPA_TOKEN"] = token
@@ -60,7 +60,7 @@ def node(role: str, folder: Path, *words: str, token: str = "", most_files: int 
 def run(
     folder: Path, nodes: str, token: str | None = None, output: str = "out", rate_hz: float = 0.0
 ) -> tuple[int, str]:
-    """Exit status and what was said."""
+    """Carry out a run; return exit status and output."""
     (folder / "run.toml").write_text(run_text(output=output, rate_hz=rate_hz) + f"[nodes]\n{nodes}")
     environment = {key: value for key, value in os.environ.items() if key != "RASHPA_TOKEN"}
     if token is not None:
@@ -78,7 +78,7 @@ def run(
 
 
 def refused(folder: Path, nodes: str, token: str | None = None, output: str = "out") -> str:
-    """What is said of a run that does not begin, in this process: the node is another one."""
+    """Return the output of a run that must not begin. The command runs in this process; the node is another process."""
     (folder / "run.toml").write_text(run_text(output=output, rate_hz=0.0) + f"[nodes]\n{nodes}")
     with contextlib.chdir(folder):
         done = CliRunner().invoke(app, ["run", "run.toml", "-q"], env={"RASHPA_TOKEN": token})
@@ -175,14 +175,14 @@ def test_a_person_frees_a_node(tmp_path: Path) -> None:
 
 
 def ask(url: str, order: str, token: str = "secret") -> tuple[int, str]:
-    """Exit status and output of `rashpa node ORDER URL`, in this process: the node is another one."""
+    """Return exit status and output of `rashpa node ORDER URL`, run in this process; the node is another process."""
     done = CliRunner().invoke(app, ["node", order, url], env={"RASHPA_TOKEN": token})
     return done.exit_code, done.output
 
 
 @contextlib.contextmanager
 def endless(folder: Path, nodes: str) -> Iterator["subprocess.Popen[str]"]:
-    """A manager whose run lasts, once images are written."""
+    """Run a manager with an endless run during the context, and yield it once images are written."""
     text = run_text(output="out", rate_hz=200.0).replace("frames = 400", "frames = 1000000")
     (folder / "run.toml").write_text(f"{text}[nodes]\n{nodes}")
     with subprocess.Popen(

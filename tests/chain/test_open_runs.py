@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs whose length nobody knows, as a user ends them: two emulators end after the same frame, the books hold every image and no other."""
+"""Tests open-ended runs, as a user ends them: two emulators end after the same frame, and the books contain exactly the images up to it."""
 
 import json
 import signal
@@ -72,7 +72,7 @@ def begin(file: Path) -> "subprocess.Popen[str]":
 
 
 def wait_for_images(folder: Path, least: int) -> None:
-    """Until the run's file has so many."""
+    """Wait until the run's file has at least `least` images."""
 
     def there() -> bool:
         try:
@@ -85,7 +85,7 @@ def wait_for_images(folder: Path, least: int) -> None:
 
 
 def check(folder: Path, report: dict[str, Any]) -> int:
-    """How many frames the run had; every one is in the books and in the file."""
+    """Return the number of frames of the run; check that every one is in the books and in the file."""
     frames = int(report["run"]["frames"])
     assert report["run"]["good"]
     assert not report["run"]["interrupted"]

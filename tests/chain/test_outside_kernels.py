@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of kernels from outside, run as their pages say: real compilers, processes, files."""
+"""Runs the examples of foreign kernels as their pages say, with real compilers, processes and files."""
 
 import json
 import os
@@ -19,7 +19,7 @@ RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 
 
 def copied(folder: Path, name: str) -> Path:
-    """The example with fewer frames, as fast as it goes, its output beside it."""
+    """Return a copy of the example with fewer frames, without a rate, and with its output beside it."""
     for file in (EXAMPLES / name).iterdir():
         if file.suffix != ".so":
             shutil.copy(file, folder)
@@ -38,7 +38,7 @@ def rashpa(*arguments: str, folder: Path) -> tuple[int, str]:
 
 
 def compile_as_documented(folder: Path) -> None:
-    """The command of the page, with this folder in place of the example's."""
+    """Run the compile command of the page, with this folder in place of the example's."""
     page = (EXAMPLES / "local_maxima" / "README.md").read_text(encoding="utf-8")
     command = next(line for line in page.splitlines() if line.startswith("cc "))
     target = "-o examples/kernels/local_maxima/local_maxima.so"
@@ -74,7 +74,7 @@ def test_the_plugin_of_the_examples_stores_the_peaks_that_numpy_finds(tmp_path: 
 
 
 def check_peaks(run: Run, place: int) -> None:
-    """Of a stored image, with the threshold of the example."""
+    """Check the peaks of a stored image, with the threshold of the example."""
     image = run.image(place)
     height, width = image.shape
     padded = np.full((height + 2, width + 2), np.iinfo(np.int32).min, np.int32)

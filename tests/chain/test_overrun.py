@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole acquisitions that are too fast for a slow disk: every write into a file takes 15 ms longer."""
+"""Tests whole acquisitions that are too fast for a slow disk: every write into a file takes 15 ms longer."""
 
 import json
 import os
@@ -62,7 +62,7 @@ receivers = ["a", "b"]
 def run(
     folder: Path, policy: str, link: str, frames: int | str = 800, receivers: str = ONLY
 ) -> tuple[int, dict[str, Any], str]:
-    """Exit code, report, what was said."""
+    """Carry out a run; return exit code, report and output."""
     path = folder / "run.toml"
     text = RUN.format(frames=frames, out=folder / "out", policy=policy, link=link, receivers=receivers)
     path.write_text(text.replace("bands = 2", 'bands = 2\ngroup = "farm"') if receivers == FARM else text)
@@ -77,8 +77,8 @@ def run(
 
 
 def slowed_of(overruns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that slowed the source, each to less than the one before. Where others take the processors no rate fits for long, and losses behind the last frame
-    are counted."""
+    """Return the overruns that slowed the source, and check that each rate is lower than the one before. When other programs occupy the processors,
+    no rate fits for long; losses after the last frame are counted."""
     slowed = [one for one in overruns if one["action"] == "slowed"]
     assert slowed
     assert overruns in (slowed, [*slowed, overruns[-1]])
@@ -182,7 +182,7 @@ def test_a_group_is_stopped_in_order(tmp_path: Path) -> None:
 
 
 def stored(folder: Path) -> set[int]:
-    """Frames that members have kept."""
+    """Return the frames that members have stored."""
     frames: set[int] = set()
     for name in ("a", "b"):
         with h5py.File(folder / f"fast_full_{name}_master.h5") as file:

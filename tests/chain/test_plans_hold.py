@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random systems: what the planner accepts runs without overrun, and what it refuses overruns when it is forced. RASHPA_SYSTEMS=50 tries so many;
-`bench/plans_hold.py` is stricter and says what came of each."""
+"""Tests random systems: an accepted plan runs without overrun, and a refused plan overruns when it is forced. RASHPA_SYSTEMS=50 tries 50 systems;
+`bench/plans_hold.py` is stricter and reports each result."""
 
 import os
 from pathlib import Path

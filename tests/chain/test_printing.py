@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that print, in whole runs: nobody who prints holds a run up, and what they print is in the node's log under their name."""
+"""Tests kernels that print in whole runs: printing never delays a run, and the output is in the node's log under the kernel's name."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def run_files(folder: Path, kernel: Table, nodes: str = "", orphaned: str = "end
 
 
 def finished(folder: Path) -> list[str]:
-    """The receiver's log after a run, which was good."""
+    """Return the receiver's log after a run that must be good."""
     done = subprocess.run(
         [*RASHPA, "run", "run.toml", "--output", "report", "--no-page", "-q"],
         cwd=folder, capture_output=True, text=True, timeout=120, check=False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs stored by the sink raw: converted, killed, and played again."""
+"""Tests runs stored by the sink raw: converted, killed, and played again."""
 
 import os
 import re
@@ -83,14 +83,14 @@ def write(folder: Path, name: str, body: str, frames: int, rate: float = 0.0) ->
 
 
 def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
-    """The report of a run that must be good."""
+    """Return the report of a run that must be good."""
     outcome = warm_nodes.run(file)
     assert outcome.good, (outcome.problem, outcome.reasons)
     return report_of(outcome, file)
 
 
 def datasets(file: h5py.File) -> dict[str, Any]:
-    """All that there is below /entry, links into other files followed, by path."""
+    """Return all values below /entry by path, with links into other files followed."""
     found: dict[str, Any] = {}
 
     def walk(group: h5py.Group, path: str) -> None:
@@ -106,12 +106,12 @@ def datasets(file: h5py.File) -> dict[str, Any]:
 
 
 def without_file_numbers(found: dict[str, Any]) -> dict[str, Any]:
-    """What may differ between two that were written at other times."""
+    """Return the values without the times, which differ between two files."""
     return {path: value for path, value in found.items() if not path.startswith(("/start_time", "/end_time"))}
 
 
 def assert_lasted(master: Path) -> None:
-    """The end is as long behind the start as its images say."""
+    """Check that the time between start and end fits the number of images."""
     with h5py.File(master) as file:
         start, end = (datetime.fromisoformat(file[f"entry/{name}"][()].decode()) for name in ("start_time", "end_time"))
         times = file["entry/rashpa/timestamp_ns"][()]
@@ -159,7 +159,7 @@ def test_what_is_converted_is_what_the_sink_hdf5_of_the_same_run_has_written(
 
 
 def read_by_the_book(prefix: Path) -> dict[int, np.ndarray[Any, Any]]:
-    """Stored images by frame number, read as docs/reference/raw_files.md says, and by nothing of ours but the CRC32C."""
+    """Return stored images by frame number, read as docs/reference/raw_files.md says, without code of rashpa except the CRC32C."""
     index = Path(f"{prefix}_master.journal").read_bytes()
     assert index[:8] == b"RSHAJNL1"
     width, height, pixel, form, version, crc = struct.unpack_from("<6I", index, 32)
@@ -191,7 +191,7 @@ def read_by_the_book(prefix: Path) -> dict[int, np.ndarray[Any, Any]]:
 
 
 def receiver_of(manager: int) -> int:
-    """The process of the run's receiver."""
+    """Return the process id of the run's receiver."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
             continue

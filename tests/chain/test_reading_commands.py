@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that reads runs, on every kind of run: it reads all of its images, or says truly why not."""
+"""Tests every command that reads runs on every kind of run: it reads all images, or gives the true reason why not."""
 
 import os
 import re
@@ -133,7 +133,7 @@ def written(folder: Path, name: str, *buffers: str, run: str = "", nodes: str = 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A run of every kind."""
+    """Return the folder with a run of every kind."""
     folder = tmp_path_factory.mktemp("kinds")
     np.save(folder / "frames.npy", frames())
     kernels = f"kernel = [{PEAKS}]"
@@ -173,7 +173,7 @@ def asked(*words: str) -> tuple[int, str]:
 
 
 def made_by(command: str, kind: str, file: str) -> int | str:
-    """How many images a command has reached, or what it has said."""
+    """Return the number of images that a command has read, or its error text."""
     out = f"made/{command}_{kind}"
     words = {
         "inspect": (file, "--json"),
@@ -270,7 +270,7 @@ def test_pictures_and_folders_show_what_is_there(folder: Path) -> None:
 
 
 def test_who_is_repaired_is_led_to_again(folder: Path) -> None:
-    """Runs last: it mends the run that others look at."""
+    """Repair a run and check that the combined file links to it again. This test runs last, because it changes the run that others read."""
     assert asked("repair", KINDS["member"])[0] in (0, 3)
     joined = rashpa.open(KINDS["dead"])
     assert len(joined) == len(set(joined.frame_numbers.tolist()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of whole runs: what it shows of their images, and the file that leads to those of several receivers."""
+"""Tests the report of whole runs: the images that it shows, and the combined file of several receivers."""
 
 import base64
 import gzip

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sensor bridge that is not ours writes as Holoscan Sensor Bridge does: packets of 1408 bytes, metadata of its own as event, no records, no credits."""
+"""Tests an independent sensor bridge that writes like Holoscan Sensor Bridge: packets of 1408 bytes, its own metadata as event, no records, no
+credits."""
 
 import sys
 from pathlib import Path

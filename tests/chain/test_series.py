@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Series in a row: files and books by series, from nodes that are configured once and go on."""
+"""Tests consecutive series: files and books for each series, from nodes that are configured once and continue."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ def report_of(folder: Path) -> dict[str, Any]:
 
 
 def check_file(path: Path, numbers: Sequence[int]) -> None:
-    """The frames of a series, and their pixels."""
+    """Check the frames of a series, and their pixels."""
     with h5py.File(path) as file:
         assert list(file["/entry/data/frame_number"][:]) == list(numbers)
         assert file["/entry/instrument/detector/detectorSpecific/nimages"][()] == len(numbers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A detector whose stacks take longer than the deadline: nothing is late, and nothing is lost."""
+"""Tests a detector whose stacks take longer than the deadline: no image is late or lost."""
 
 import json
 import subprocess

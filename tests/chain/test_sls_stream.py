@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A detector of four ports whose slsReceivers publish (rx_zmqstream), with faults, and with a port that has no images, run as a user runs them. The sender shares no code with us."""
+"""Tests a detector of four ports with publishing slsReceivers (rx_zmqstream), with faults and with a dead port, run as a user runs it. The sender
+shares no code with rashpa."""
 
 import sys
 from pathlib import Path

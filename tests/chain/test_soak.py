@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watch over long runs, for seconds: what is flat passes, what grows is found."""
+"""Tests for seconds the program that watches long runs: constant values pass, and growth is found."""
 
 import importlib.util
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa stop` on whole acquisitions: a run ends in order where it is, whoever carries it through."""
+"""Tests `rashpa stop` on whole acquisitions: a run ends in order at its present frame, whichever process manages it."""
 
 import json
 import subprocess

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A JUNGFRAU with storage cells, over the network as it sends: each image is corrected by the pedestals of its own cell, one of another cell by none."""
+"""Tests a JUNGFRAU with storage cells over the network: each image is corrected with the pedestals of its own cell, and an image of an unknown cell
+with none."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that plays stored images says of them what their file says, where its run file says nothing; its files say which it was."""
+"""Tests runs that play stored images: their files take facts from the stored file where the run file gives none, and name that file."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detectors that send DECTRIS Stream V2: an emulated one with faults, and a sender that is not ours, run as a user runs them."""
+"""Tests detectors that send DECTRIS Stream V2, as a user runs them: an emulated one with faults, and an independent sender."""
 
 import json
 import re
@@ -115,7 +115,7 @@ def run_text(words: list[str], port: int, frames: int = 12, module: list[dict[st
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, dict[str, Any]]:
-    """A run of a detector that is not ours: folder, exit code, output and report."""
+    """Carry out a run of an independent sender; return folder, exit code, output and report."""
     for package in ("cbor2", "hdf5plugin", "zmq", "zstandard"):
         pytest.importorskip(package)
     folder = tmp_path_factory.mktemp("foreign")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example of a stream, with the two commands of its how-to; and one that is left early."""
+"""Runs the example of a stream with the two commands of its how-to page; in one test the client leaves early."""
 
 import re
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules in all eight orientations in whole runs: every pixel where its orientation has it, calibrated and assembled, and the file that says so."""
+"""Tests modules in all eight orientations in whole runs: the place of every pixel, calibration and assembly, and the description in the file."""
 
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def write(folder: Path, ways: list[Orientation], apart: int = APART, **parts: st
 
 
 def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
-    """The report of a run that must be good."""
+    """Return the report of a run that must be good."""
     outcome = warm_nodes.run(file)
     assert outcome.good, (outcome.problem, outcome.reasons)
     report = report_of(outcome, file)
@@ -84,7 +84,7 @@ def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
 def assembled(
     frames: list[NDArray[Any]], ways: list[Orientation], apart: int = APART
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The image, and where modules are."""
+    """Return the assembled image, and True where modules are."""
     sides = [way.sides(frame.shape[1], frame.shape[0]) for frame, way in zip(frames, ways, strict=True)]
     shape = (
         3 + max(height for _, height in sides),
@@ -188,7 +188,7 @@ def test_dark_frames_of_a_turned_module_are_those_of_the_module(warm_nodes: Warm
 
 
 def test_the_picture_of_turned_modules_is_continuous(tmp_path: Path) -> None:
-    """Background of the simulated scene on both sides of the seam between an upright module and one that is turned beside it."""
+    """Compare the background of the simulated scene on both sides of the border between an upright and a rotated module."""
     spec = {
         "kind": "jungfrau",
         "modules": 2,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tests.chaos`: many runs, and at the end how many of them were as they must be."""
+"""Runs `python -m tests.chaos`: many random runs, and at the end the number that passed."""
 
 import argparse
 import collections
@@ -16,7 +16,7 @@ from tests.chaos.run import Verdict, run_plan
 
 
 def main() -> int:
-    """0 when every run passed, 1 when one failed."""
+    """Return 0 when every run passed, 1 when one failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
@@ -60,7 +60,7 @@ def _one(choice: argparse.Namespace, number: int, out: Path) -> Verdict:
 
 
 def _counts(verdicts: list[Verdict]) -> dict[str, dict[str, int]]:
-    """Runs that were made, by kind of link and of disturbance."""
+    """Return the number of runs by kind of link and of disturbance."""
     made = [verdict for verdict in verdicts if not verdict.skipped]
     links = collections.Counter(f"roce/{one.plan.transport}" if one.plan.link == "roce" else "pcie" for one in made)
     kinds = collections.Counter(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a group: every frame is stored by a member, pixel for pixel, and the report says who has it."""
+"""Checks a group: every frame is stored by a member, with every pixel right, and the report names the member."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,7 +12,7 @@ from tests.chaos.stored import COMPLETE, PARTIAL, Stored
 
 
 def check_group(plan: Plan, facts: Facts, stored: Mapping[str, Stored]) -> Iterator[str]:
-    """What is wrong; `stored` by buffer of a member."""
+    """Yield the faults. `stored`: by buffer of a member."""
     if facts.exit == FAILED and plan.disturbance.kind == "unheard":
         yield from _check_given_up(facts)
         return
@@ -29,7 +29,7 @@ def check_group(plan: Plan, facts: Facts, stored: Mapping[str, Stored]) -> Itera
 
 
 def _check_given_up(facts: Facts) -> Iterator[str]:
-    """The report names who was killed; of a run that had begun it has the group."""
+    """Check that the report names killed members; for a run that had begun it also has the group."""
     report = facts.report()
     if report is None:
         yield "there is no report"
@@ -41,7 +41,7 @@ def _check_given_up(facts: Facts) -> Iterator[str]:
 
 
 def _check_member(plan: Plan, name: str, stored: Stored, found: dict[int, int]) -> Iterator[str]:
-    """Its rows are frames of the run, and each image is the frame that its row names. Into `found`: the best of each frame."""
+    """Check a member: its rows are frames of the run, and each image is the frame in its row. Add the best copy of each frame to `found`."""
     if not stored.closed:
         return
     buffer, tables = plan.buffers[0], stored.tables

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pixel and every row of the tables against the dataset."""
+"""Compares every pixel and every row of the tables with the dataset."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _MOST = 5  # complaints of one kind
 
 
 def check_buffer(plan: Plan, buffer: Buffer, stored: Stored) -> list[str]:
-    """What is wrong with the files of a buffer; a master that was never closed leaves only its data files to look at."""
+    """Return the faults in the files of a buffer. Without a closed master, only its data files can be checked."""
     problems = _closed(plan, buffer, stored) if stored.closed else _loose(plan, buffer, stored)
     kinds: dict[str, int] = {}
     kept = []
@@ -94,7 +94,7 @@ def _dead_rows(plan: Plan, buffer: Buffer, frames: NDArray[np.int64]) -> NDArray
 
 
 def _check_books(stored: Stored, due: int) -> Iterator[tuple[str, str]]:
-    """Images without a row, of a run that was ended, count as missing; of a repaired one nothing is known of them."""
+    """Check that images without a row count as missing in a run that was ended; in a repaired run their fate is unknown."""
     decision, completeness = stored.tables["decision"], stored.tables["completeness"]
     rowless = due - len(completeness) + int((completeness == OPEN).sum()) - stored.unknown
     counted = {
@@ -131,7 +131,7 @@ def _check_decisions(plan: Plan, buffer: Buffer, stored: Stored) -> Iterator[tup
 
 
 def _check_places(buffer: Buffer, stored: Stored) -> Iterator[tuple[str, str]]:
-    """The DTPs in the file cover what the buffer is made of, each pixel once and from its module."""
+    """Check that the DTPs in the file cover the buffer's image, each pixel once and from its own module."""
     owner, due = np.full((buffer.height, buffer.width), -1), coverage(buffer)
     columns = (stored.dtps[name].tolist() for name in ("module", "x", "y", "width", "height"))
     for module, x, y, width, height in zip(*columns, strict=True):
@@ -169,14 +169,14 @@ class Pixels:
         self._raw: dict[int, Array] = {}
 
     def raw(self, frame: int) -> Array:
-        """What the dataset has; frames repeat."""
+        """Return the dataset's frame; frames repeat."""
         frame %= self._plan.dataset_frames
         if frame not in self._raw:
             self._raw[frame] = raw_image(self._plan, self._buffer, frame)
         return self._raw[frame]
 
     def check(self, stored: Stored, row: int, place: int, lost: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
-        """An image that is stored."""
+        """Check a stored image."""
         frame = int(stored.tables["frame_number"][row])
         how = "complete" if stored.tables["completeness"][row] == COMPLETE else "partial"
         if stored.sparse is not None:
@@ -194,7 +194,7 @@ class Pixels:
         yield from self.check_not_stored(stored, row, lost)
 
     def wrong(self, image: Array, frame: int, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Where a dense image is not the frame; lost pixels must say so."""
+        """Return True for pixels of a dense image that differ from the frame; lost pixels must be marked."""
         raw = self.raw(frame)
         if self._maps is None:
             wrong = image != raw
@@ -208,7 +208,7 @@ class Pixels:
         return compare(image, expected)
 
     def check_not_stored(self, stored: Stored, row: int, lost: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
-        """What the row says of pixels, whether the image is stored or not."""
+        """Check the row's numbers of masked, saturated and bright pixels, whether the image is stored or not."""
         tables = stored.tables
         if self._maps is None or tables["decision"][row] not in (ACCEPTED, VETOED):
             return
@@ -236,7 +236,7 @@ class Pixels:
     def _wrong_sparse(
         self, sparse: tuple[Array, Array, Array], place: int, frame: int, lost: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Listed pixels have their photons, and no pixel that surely reaches the threshold is left out."""
+        """Check that listed pixels have their photons, and that no pixel that surely reaches the threshold is missing."""
         index, intensity, pointer = sparse
         part = slice(int(pointer[place]), int(pointer[place + 1]))
         where, values = index[part].astype(np.int64), intensity[part]
@@ -257,7 +257,7 @@ class Pixels:
 
 
 def _loose(plan: Plan, buffer: Buffer, stored: Stored) -> Iterator[tuple[str, str]]:
-    """Data files without tables: every image is some frame of the buffer, in order, but for whole lines that are lost."""
+    """Check data files without tables: every image is a frame of the buffer, in order, except for whole lost lines."""
     if stored.loose is None or buffer.kernel != "raw" or stored.loose.shape[1:] != (buffer.height, buffer.width):
         return
     checker = Pixels(plan, buffer)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Honesty: exit status, terminal, report and files tell one story, and it is the true one."""
+"""Checks that exit status, terminal, report and files agree with each other and with the truth."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _EARLY = (
 
 
 def allowed_exits(plan: Plan, facts: Facts) -> set[int]:
-    """Statuses that the plan and what was really done to the run can explain."""
+    """Return the exit statuses that the plan and the actual disturbance of the run can explain."""
     # Without credits a source does not wait: images whose slot is not free are lost, and no log of the emulator's explains them.
     usual = {GOOD} if plan.flow == "credits" else {GOOD, UNTRUE}
     done = plan.disturbance
@@ -46,7 +46,7 @@ def allowed_exits(plan: Plan, facts: Facts) -> set[int]:
 
 
 def check_report(plan: Plan, facts: Facts, stored: Mapping[str, Stored]) -> Iterator[str]:
-    """What is dishonest or contradicts itself."""
+    """Yield the contradictions."""
     allowed = allowed_exits(plan, facts)
     if facts.exit is not None and facts.exit not in allowed:
         yield f"exit status {facts.exit}; {', '.join(map(str, sorted(allowed)))} can be explained"
@@ -147,7 +147,7 @@ def _check_good(plan: Plan, buffer: Buffer, facts: Facts, known: Report, stored:
 
 
 def _check_terminal(report: Report, said: str) -> Iterator[str]:
-    """The closing table's last column is the total."""
+    """Check that the last column of the closing table is the total."""
     for name in BOOKS:
         rows = re.findall(rf"^[│|]\s*{name}\s*[│|](.*)[│|]\s*$", said, re.MULTILINE)
         if not rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to a run from outside, at its moment."""
+"""Disturbs a run from outside, at a planned moment."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ _NUMBERS = {
 
 
 def compiled_shim(folder: Path) -> Path:
-    """The library that disturbs writes."""
+    """Return the compiled library that disturbs writes."""
     library = folder / "shim.so"
     source = Path(__file__).with_name("shim.c")
     command = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", str(library), str(source), "-ldl"]
@@ -39,7 +39,7 @@ def compiled_shim(folder: Path) -> Path:
 
 
 class Disturber:
-    """Of one run. `effective` afterwards: it was done while the run was going on."""
+    """Disturbs one run. `effective`: True afterwards when the disturbance hit the run before its end."""
 
     def __init__(
         self, plan: Plan, mark: str, output: Path, folder: Path, prefix: tuple[str, ...], environment: dict[str, str]
@@ -57,11 +57,11 @@ class Disturber:
         self.problems: list[str] = []
 
     def environment(self) -> dict[str, str]:
-        """What the run's own processes get."""
+        """Return environment variables for the run's processes."""
         return writes_environment(self._plan, self._folder)
 
     def disturb(self, process: "subprocess.Popen[bytes]") -> None:
-        """Waits for the moment and does it; runs beside the run."""
+        """Wait for the moment and disturb the run, in parallel to it."""
         kind = self._what.kind
         if kind in ("disk_full", "failing_writes", "slow_writes", "port_taken"):
             self.effective = True  # prepared before the start
@@ -79,7 +79,7 @@ class Disturber:
             self._remove_folder(process)
 
     def _await_moment(self, process: "subprocess.Popen[bytes]") -> bool:
-        """Whether the run is still there at the planned moment."""
+        """Wait for the planned moment; return True when the run still goes on then."""
         if self._what.phase == "running":
             names = [name for name in buffers_of(self._plan) if not name.endswith(f"_{JOINER}")]
             masters = [self._output / f"chaos_{name}_master.h5" for name in names]
@@ -99,7 +99,7 @@ class Disturber:
         return process.poll() is None
 
     def _strike(self, process: "subprocess.Popen[bytes]") -> None:
-        """The blows, one after the other; who is stopped for a while goes on meanwhile."""
+        """Strike the members one after the other; a member that is stopped for a while resumes meanwhile."""
         began = time.monotonic()
         waking: list[threading.Timer] = []
         names = names_of(self._plan)
@@ -123,7 +123,7 @@ class Disturber:
             timer.join()
 
     def _hold_still(self, process: "subprocess.Popen[bytes]") -> None:
-        """Stops processes for a while, one after the other."""
+        """Stop processes for a while, one after the other."""
         page = self._page() if any(still.target == "page" for still in self._plan.stills) else None
         try:
             for still in self._plan.stills:
@@ -140,7 +140,7 @@ class Disturber:
                 page.wait()
 
     def _kill_unheard(self, process: "subprocess.Popen[bytes]") -> None:
-        """A member, before it has said how far it is: when it has made its files, the manager has not asked yet."""
+        """Kill a member before its first status: it has made its files, but the manager has not asked it yet."""
         name = names_of(self._plan)[self._what.which % self._plan.receivers]
         master = self._output / f"chaos_{self._plan.buffers[0].name}_{name}_master.h5"
         journal = self._output / f"chaos_{self._plan.buffers[0].name}_{name}_master.h5.journal"
@@ -177,14 +177,14 @@ class Disturber:
         return helpers[still.which % len(helpers)] if helpers else receiver
 
     def _page(self, *options: str) -> "subprocess.Popen[bytes]":
-        """Looks on, with its own connection to the nodes."""
+        """Start a dashboard with its own connection to the nodes."""
         file = max(self._folder.glob("run*.toml"))
         command = [*self._prefix, str(RASHPA), "dashboard", str(file), "--port", "0", *options]
         with (self._folder / "page.log").open("ab") as log:
             return subprocess.Popen(command, env=self._env, stdout=log, stderr=subprocess.STDOUT)
 
     def _join(self) -> bool:
-        """Whether one more receiver has become a member."""
+        """Return True when one more receiver has become a member."""
         command = [*self._prefix, str(RASHPA), "join", str(self._output), JOINER]
         done = subprocess.run(
             command, check=False, capture_output=True, text=True, timeout=_APPEARS_S + 30.0, env=self._env
@@ -214,7 +214,7 @@ class Disturber:
             send(target, signal.SIGKILL)
 
     def _spoken(self) -> bool:
-        """Whether the manager has begun its work: it has started a node."""
+        """Return True when the manager has begun its work, so that it has started a node."""
         return node_of(self._mark, "emulator", "emulator") is not None and self._plan.nodes == "local"
 
     def _remove_folder(self, process: "subprocess.Popen[bytes]") -> None:
@@ -235,7 +235,7 @@ def _is_closed(master: Path) -> bool:
 
 
 def writes_environment(plan: Plan, folder: Path) -> dict[str, str]:
-    """For a receiver whose writes fail or are slow."""
+    """Return the environment for a receiver whose writes fail or are slow."""
     what = plan.disturbance
     order = {"failing_writes": f"fail {what.amount} {1 + what.amount // 3}", "slow_writes": f"slow {what.amount}"}
     if what.kind not in order:
@@ -244,7 +244,7 @@ def writes_environment(plan: Plan, folder: Path) -> dict[str, str]:
 
 
 class SmallDisk:
-    """A tmpfs with little room at a folder, where that is allowed."""
+    """Holds a small tmpfs at a folder, where mounting is allowed."""
 
     def __init__(self, folder: Path, room: int) -> None:
         self._folder = folder
@@ -252,17 +252,17 @@ class SmallDisk:
         self.mounted = os.geteuid() == 0 and subprocess.run(command, check=False, capture_output=True).returncode == 0
 
     def grow(self) -> None:
-        """Room for everything."""
+        """Enlarge it, so that everything fits."""
         subprocess.run(["mount", "-o", "remount,size=512m", str(self._folder)], check=True)
 
     def close(self) -> None:
-        """What was on it is gone."""
+        """Remove it with its content."""
         if self.mounted:
             subprocess.run(["umount", "--lazy", str(self._folder)], check=True)
 
 
 def taken_port(port: int) -> socket.socket:
-    """Holds a UDP port until it is closed."""
+    """Return a socket that occupies a UDP port until it is closed."""
     holder = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     holder.bind(("127.0.0.1", port))
     return holder

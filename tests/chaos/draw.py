@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws plans. The same seed and number give the same plan on every machine and in every order."""
+"""Draws random plans. The same seed and number give the same plan on every machine and in every order."""
 
 from dataclasses import replace
 from random import Random
@@ -59,7 +59,7 @@ PRIMES = (
 
 
 def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
-    """Plan `number` of `seed`; `kind` fixes what is done to the run."""
+    """Return plan `number` of `seed`; `kind` fixes the kind of disturbance."""
     dice = Random(f"rashpa chaos {seed} {number}")
     drawn = dice.choices(list(KINDS), list(KINDS.values()))[0]
     kind = kind or drawn
@@ -131,7 +131,7 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
 
 
 def _grouped(dice: Random, plan: Plan) -> Plan:
-    """The first buffer of a plan, dealt among receivers of which at least one survives. Nothing else goes wrong but packets."""
+    """Return a plan with its first buffer dealt among receivers, of which at least one survives. Only packets have faults."""
     members = dice.randint(2, 4)
     rate = round(dice.uniform(100, 300), 1)
     frames = int(rate * dice.uniform(3.5, 5.0))
@@ -171,7 +171,7 @@ def _grouped(dice: Random, plan: Plan) -> Plan:
 
 
 def _unheard(dice: Random, plan: Plan) -> Plan:
-    """A group of which a member is killed before it has said how far it is."""
+    """Return a plan of a group with a member that is killed before its first status."""
     return replace(
         _grouped(dice, plan),
         blows=(),
@@ -185,7 +185,7 @@ def _unheard(dice: Random, plan: Plan) -> Plan:
 
 
 def _beside(dice: Random, plan: Plan) -> Plan:
-    """A run beside which strange things appear; `amount`: their seed."""
+    """Return a plan of a run beside which foreign files appear; `amount`: their seed."""
     rate = round(dice.uniform(50, 200), 1)
     return replace(
         plan,
@@ -199,7 +199,7 @@ def _beside(dice: Random, plan: Plan) -> Plan:
 
 
 def _pair(dice: Random, plan: Plan) -> Plan:
-    """The second of two runs of one name, of which processes are killed; pairs.py draws the first, and the moments."""
+    """Return the second of two runs of one name with killed processes; pairs.py draws the first run, and the moments."""
     if dice.random() < 0.6:
         plan = replace(_grouped(dice, plan), blows=())
     rate = round(dice.uniform(100, 300), 1)
@@ -219,7 +219,7 @@ def _pair(dice: Random, plan: Plan) -> Plan:
 
 
 def _still(dice: Random, plan: Plan) -> Plan:
-    """A run of which processes stand still for a while. There are credits and no faults: no image may be lost."""
+    """Return a plan with processes that are stopped for a while. With credits and without faults, no image may be lost."""
     if dice.random() < 0.25:
         plan = replace(_grouped(dice, plan), blows=())
     rate = round(dice.uniform(50, 300), 1)
@@ -265,12 +265,12 @@ def _blows(dice: Random, members: int) -> tuple[Blow, ...]:
 
 
 def _dtps(buffers: tuple[Buffer, ...], receiver: int) -> int:
-    """Of one receiver: it has no more threads than these."""
+    """Return the number of DTPs of one receiver, which limits its threads."""
     return sum(len(buffer.pieces) * buffer.bands for buffer in buffers if buffer.receiver == receiver)
 
 
 def _modules(dice: Random, width: int, height: int) -> tuple[tuple[int, int], ...]:
-    """Below or beside each other, with gaps."""
+    """Return the places of modules below or beside each other, with gaps."""
     count, gap = dice.choice((1, 1, 2, 2, 3)), dice.choice((0, 1, 5))
     if dice.random() < 0.5:
         return tuple((0, number * (height + gap)) for number in range(count))
@@ -326,7 +326,7 @@ def _buffer(
 
 
 def _region(dice: Random, whole: Rect, module: tuple[int, int]) -> Rect:
-    """Has at least one pixel of the module, so that it is not empty."""
+    """Return a region with at least one pixel of the module, so that it is not empty."""
     left, top = dice.randint(0, module[0]), dice.randint(0, module[1])
     right = dice.randint(module[0] + 1, whole.width)
     bottom = dice.randint(module[1] + 1, whole.height)
@@ -344,7 +344,7 @@ def _pieces(width: int, height: int, modules: tuple[tuple[int, int], ...], regio
 
 
 def _pieces_by_hand(dice: Random, width: int, height: int, modules: int) -> tuple[Piece, ...]:
-    """One rectangle of some modules each, side by side with gaps, in any order of modules."""
+    """Return one rectangle of each of some modules, side by side with gaps, in random order of modules."""
     chosen = dice.sample(range(modules), dice.randint(1, modules))
     pieces, x = [], dice.randint(0, 3)
     for module in chosen:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries one plan through: nodes, the run, what is done to it, and the wait for its end, which is bounded."""
+"""Carries out one plan: nodes, the run, its disturbance, and a bounded wait for its end."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from rashpa.testing.prepared import within
 
 @dataclass
 class Stage:
-    """Folders and environment of a run. `mark` is in the environment of every process."""
+    """Holds folders and environment of a run. `mark`: a text in the environment of every process."""
 
     plan: Plan
     folder: Path
@@ -38,7 +38,7 @@ class Stage:
     ports: dict[str, int] = field(default_factory=dict)
 
     def start_nodes(self) -> list[str]:
-        """Starts those that the plan wants running beforehand, and that are not; what went wrong."""
+        """Start the nodes that the plan needs beforehand and that do not run yet; return the faults."""
         wanted = {"local": (), "mixed": names_of(self.plan), "url": ("emulator", *names_of(self.plan))}
         problems = []
         for name in wanted[self.plan.nodes]:
@@ -63,7 +63,7 @@ class Stage:
         return problems
 
     def end_nodes(self, within_s: float = 20.0) -> list[str]:
-        """Asks running nodes to end, as an administrator does; those that do not."""
+        """Ask running nodes to end, as an administrator does; return those that do not end."""
         for node in self.nodes.values():
             if node.poll() is None:
                 node.send_signal(signal.SIGCONT)
@@ -84,7 +84,7 @@ def _close(node: "subprocess.Popen[bytes]") -> None:
 
 
 def make_stage(plan: Plan, folder: Path) -> Stage:
-    """New folders; ports that are free now."""
+    """Make new folders and find free ports."""
     folder.mkdir(parents=True)
     output = folder / "data"
     output.mkdir()
@@ -102,7 +102,7 @@ def make_stage(plan: Plan, folder: Path) -> Stage:
 
 
 def free_ports(count: int) -> int:
-    """The first of so many UDP ports in a row that nobody has; somebody may take them until they are used."""
+    """Return the first of `count` consecutive free UDP ports; another program may take them before they are used."""
     while True:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(("127.0.0.1", 0))
@@ -112,7 +112,7 @@ def free_ports(count: int) -> int:
 
 
 def port_is_free(port: int) -> bool:
-    """Of UDP."""
+    """Return True when the UDP port is free."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind(("127.0.0.1", port))
@@ -122,7 +122,7 @@ def port_is_free(port: int) -> bool:
 
 
 def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts:
-    """One `rashpa run` of the stage's plan, or of one that differs in what can differ from run to run."""
+    """Carry out one `rashpa run` of the stage's plan, or of a plan that differs only in values that may differ between runs."""
     folder = stage.folder
     file = write_run_file(plan, folder, stage.output, stage.urls, stage.ports, existing, number)
     report, log = folder / "report", folder / f"run{number}.log"
@@ -165,7 +165,7 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
 
 
 def leftovers(stage: Stage) -> list[str]:
-    """What a run that has ended left behind. Nodes of our own that stay up are no leftover, nor is what they have started for themselves."""
+    """Return the processes and files that a finished run left behind. Nodes that stay up do not count, nor do their own children."""
     own = {node.pid for node in stage.nodes.values()}
 
     def remaining() -> list[int]:
@@ -186,7 +186,7 @@ def leftovers(stage: Stage) -> list[str]:
 
 
 def own_shared_memory(folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """A folder that the run's processes have as /dev/shm, so that what lies there is theirs, and the command that makes it so; none where
+    """Return a folder that the run's processes see as /dev/shm, so that all files in it are theirs, and the command for it; an empty command where
     that is not allowed."""
     shared = folder / "shm"
     shared.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a run when it is over: how it ended, what it said, what was done to it."""
+"""Holds the facts of a finished run: its end, its output, its disturbance."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class Facts:
-    """`effective`: the disturbance hit the run before it was over; `early`: before the command could have a handler for signals. Of a
-    group, `struck`: members that were killed, or stopped for good; `joined`: one more has come."""
+    """Holds the facts of one run. `effective`: the disturbance hit the run before its end; `early`: it hit before the command could have a handler
+    for signals. For a group, `struck`: members that were killed, or stopped for good; `joined`: another member has joined."""
 
     folder: Path  # of run file, log and report
     output: Path  # of the data files
@@ -31,7 +31,7 @@ class Facts:
         return self.folder / "report" / "report.json"
 
     def report(self) -> Report | None:
-        """None when there is none, or it is not JSON."""
+        """Return the report, None when there is none, or when it is no JSON."""
         try:
             loaded = json.loads(self.report_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pixels: every one follows from seed, module, frame, row and column, and so does every image that is expected in a file."""
+"""Computes the pixels: each follows from seed, module, frame, row and column, and so does every image that a file should have."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ LOST: dict[Pixel, float] = {
 
 
 def hashed(plan: Plan, module: int, frame: int, salt: int = 0) -> NDArray[np.uint64]:
-    """64 bits a pixel, [height][width]."""
+    """Return 64 random bits for each pixel, [height][width]."""
     rows = np.arange(plan.height, dtype=np.uint64)[:, None]
     columns = np.arange(plan.width, dtype=np.uint64)[None, :]
     start = (plan.seed * 1_000_003 + plan.number) * 1_000_003 + (module * 4099 + frame) * 31 + salt
@@ -35,13 +35,13 @@ def hashed(plan: Plan, module: int, frame: int, salt: int = 0) -> NDArray[np.uin
 
 
 def module_frame(plan: Plan, module: int, frame: int) -> Array:
-    """What the dataset has of a frame number: frames repeat."""
+    """Return the dataset's frame for a frame number; frames repeat."""
     value = hashed(plan, module, frame % plan.dataset_frames)
     return words(value) if plan.jungfrau else plain(value, plan.pixel)
 
 
 def plain(value: NDArray[np.uint64], pixel: Pixel) -> Array:
-    """Spread over the whole range of the type, but for what marks a lost pixel."""
+    """Return values over the whole range of the type, except the value that marks a lost pixel."""
     if pixel == "float32":
         return (value % np.uint64(1 << 24)).astype(np.float32) - np.float32(12345.0)
     dtype = np.dtype(pixel)
@@ -51,7 +51,7 @@ def plain(value: NDArray[np.uint64], pixel: Pixel) -> Array:
 
 
 def words(value: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """JUNGFRAU words: mostly G0, some G1 and G2, a few illegal, saturated and broken ones."""
+    """Return JUNGFRAU words: mostly G0, some G1 and G2, and a few illegal, saturated and broken ones."""
     adu = (value % np.uint64(0x4000)).astype(np.uint16)
     choice = (value >> np.uint64(20)) % np.uint64(64)
     code = np.select([choice < 50, choice < 56, choice < 62], [0, 1, 3], 0).astype(np.uint16)
@@ -62,7 +62,7 @@ def words(value: NDArray[np.uint64]) -> NDArray[np.uint16]:
 
 
 def write_dataset(plan: Plan, folder: Path) -> list[list[str]]:
-    """The frames as recorded files; the names of each module's, relative to `folder`."""
+    """Write the frames as recorded files; return the file names of each module, relative to `folder`."""
     names = []
     for module in range(len(plan.modules)):
         frames = np.stack([module_frame(plan, module, frame) for frame in range(plan.dataset_frames)])
@@ -83,12 +83,12 @@ def _write_module(plan: Plan, folder: Path, module: int, frames: Array) -> list[
 
 
 def is_dark(plan: Plan, frame: int) -> bool:
-    """Whether the dataset flags this frame number."""
+    """Return True when the dataset flags this frame as dark."""
     return plan.dark_every > 0 and frame % plan.dataset_frames % plan.dark_every == 0
 
 
 def coverage(buffer: Buffer) -> NDArray[np.int64]:
-    """The module that each pixel of a buffer's image comes from; -1 in gaps."""
+    """Return the module of each pixel of a buffer's image, -1 in gaps."""
     result = np.full((buffer.height, buffer.width), -1, np.int64)
     for piece in buffer.pieces:
         result[piece.y : piece.y + piece.part.height, piece.x : piece.x + piece.part.width] = piece.module
@@ -96,7 +96,7 @@ def coverage(buffer: Buffer) -> NDArray[np.int64]:
 
 
 def assemble(buffer: Buffer, parts: dict[int, Array], gap: float) -> Array:
-    """A buffer's image from arrays of whole modules, whose last two axes are rows and columns."""
+    """Return a buffer's image from arrays of whole modules, with rows and columns as last two axes."""
     first = next(iter(parts.values()))
     result = np.full((*first.shape[:-2], buffer.height, buffer.width), gap, first.dtype)
     for piece in buffer.pieces:
@@ -107,6 +107,6 @@ def assemble(buffer: Buffer, parts: dict[int, Array], gap: float) -> Array:
 
 
 def raw_image(plan: Plan, buffer: Buffer, frame: int) -> Array:
-    """What a buffer must hold of a frame; gaps are 0."""
+    """Return the image that a buffer must hold of a frame; gaps are 0."""
     modules = sorted({piece.module for piece in buffer.pieces})
     return assemble(buffer, {module: module_frame(plan, module, frame) for module in modules}, 0)

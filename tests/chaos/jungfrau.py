@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JUNGFRAU conversion in double precision, from the decode table alone, and a calibration to try it with.
+"""Converts JUNGFRAU words in double precision, from the decode table alone, with a test calibration.
 
-The product computes in single precision: (adu - pedestal) is rounded once, the factor once, their product once. Its result before rounding to
-photons therefore differs from ours by at most 3 · 2⁻²⁴ of its value; we allow 4. A photon number may be either neighbour when ours is that close
-to a half.
+The product computes in single precision: (adu - pedestal) is rounded once, the factor once, their product once. Before rounding to photons, its
+result therefore differs from ours by at most 3 · 2⁻²⁴ of its value; we allow 4. When our result is that close to a half, both neighbouring photon
+numbers are right.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _ROUNDING = 4.0 * 2.0**-24
 
 @dataclass(frozen=True)
 class Calibration:
-    """Of one module or of an image: [3][height][width] twice, [height][width]."""
+    """Holds the maps of one module or image: pedestal and factor [3][height][width], mask [height][width]."""
 
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
@@ -31,7 +31,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Converted:
-    """Exact values where there are any, and which pixels have none."""
+    """Holds the exact values, and the pixels without a value."""
 
     value: NDArray[np.float64]  # photons before rounding, or keV
     masked: NDArray[np.bool_]
@@ -39,12 +39,12 @@ class Converted:
 
     @property
     def slack(self) -> NDArray[np.float64]:
-        """How far single precision may be away."""
+        """Return the largest allowed difference due to single precision."""
         return np.abs(self.value) * _ROUNDING
 
 
 def calibration(plan: Plan, module: int) -> Calibration:
-    """A plausible one with some pixels that have none: no gain, a pedestal out of range, masked."""
+    """Return a plausible calibration, with some pixels that have none: no gain, a pedestal out of range, masked."""
     value = hashed(plan, module, 0, salt=77)
     unit = (value % np.uint64(1 << 20)).astype(np.float64) / (1 << 20)
     fault = (value >> np.uint64(30)) % np.uint64(100)
@@ -59,7 +59,7 @@ def calibration(plan: Plan, module: int) -> Calibration:
 
 
 def write_calibration(plan: Plan, folder: Path) -> dict[str, list[str]]:
-    """One file a module and map; names relative to `folder`."""
+    """Write one file for each module and map; return their names relative to `folder`."""
     names: dict[str, list[str]] = {"pedestal": [], "gain": [], "mask": []}
     for module in range(len(plan.modules)):
         maps = calibration(plan, module)
@@ -70,7 +70,7 @@ def write_calibration(plan: Plan, folder: Path) -> dict[str, list[str]]:
 
 
 def calibration_of(plan: Plan, buffer: Buffer) -> Calibration:
-    """In the layout of a buffer's image; gaps are masked."""
+    """Return the calibration in the layout of a buffer's image; gaps are masked."""
     modules = {module: calibration(plan, module) for module in range(len(plan.modules))}
     return Calibration(
         assemble(buffer, {module: maps.pedestal for module, maps in modules.items()}, 0),
@@ -80,7 +80,7 @@ def calibration_of(plan: Plan, buffer: Buffer) -> Calibration:
 
 
 def convert(raw: NDArray[np.uint16], maps: Calibration, photons: bool) -> Converted:
-    """The decode table, row by row."""
+    """Convert words by the decode table, row by row of the table."""
     code, adu = raw >> 14, (raw & 0x3FFF).astype(np.float64)
     gain_number = np.select([code == 0, code == 1, code == 3], [0, 1, 2], 0)
     pedestal = np.take_along_axis(maps.pedestal.astype(np.float64), gain_number[None], axis=0)[0]
@@ -95,7 +95,7 @@ def convert(raw: NDArray[np.uint16], maps: Calibration, photons: bool) -> Conver
 
 
 def wrong_photons(found: NDArray[np.int16], expected: Converted) -> NDArray[np.bool_]:
-    """Where photons are not what they must be."""
+    """Return True for wrong photons."""
     value = np.clip(expected.value, -32767, 32766)
     wrong = np.abs(found.astype(np.float64) - value) > 0.5 + expected.slack
     wrong[expected.masked] = found[expected.masked] != MASKED
@@ -104,7 +104,7 @@ def wrong_photons(found: NDArray[np.int16], expected: Converted) -> NDArray[np.b
 
 
 def wrong_kev(found: NDArray[np.float32], expected: Converted) -> NDArray[np.bool_]:
-    """Where energies are not what they must be: NaN when masked, infinite when saturated."""
+    """Return True for wrong energies: they must be NaN when masked, and infinite when saturated."""
     wrong = ~(np.abs(found.astype(np.float64) - expected.value) <= expected.slack)
     wrong[expected.masked] = ~np.isnan(found[expected.masked])
     wrong[expected.saturated] = ~np.isposinf(found[expected.saturated])
@@ -112,7 +112,7 @@ def wrong_kev(found: NDArray[np.float32], expected: Converted) -> NDArray[np.boo
 
 
 def bright_bounds(expected: Converted) -> tuple[int, int]:
-    """Fewest and most pixels at or above the threshold that rounding allows."""
+    """Return the smallest and the largest number of pixels at or above the threshold that rounding allows."""
     valid = ~expected.masked & ~expected.saturated
     surely = int((valid & (expected.value - expected.slack > THRESHOLD - 0.5)).sum())
     maybe = int((valid & (expected.value + expected.slack >= THRESHOLD - 0.5)).sum())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strange things that appear in the folders of a run while it goes on, and somebody who looks at its page meanwhile."""
+"""Places foreign files in the folders of a run while it goes on, and opens its page meanwhile."""
 
 import contextlib
 import os
@@ -36,7 +36,8 @@ def _huge(path: Path) -> None:
 
 
 class Neighbours:
-    """Of one run. The same seed puts the same things into the same places in the same order. `problems`: what they have brought about."""
+    """Places foreign files for one run. The same seed puts the same files into the same places in the same order. `problems`: the faults that they
+    caused."""
 
     def __init__(self, seed: int, output: Path, report: Path) -> None:
         self._dice = Random(seed)
@@ -59,7 +60,7 @@ class Neighbours:
         }
 
     def haunt(self, process: "subprocess.Popen[bytes]", page: Callable[[], str]) -> bool:
-        """Until the run ends; `page`: where somebody looks, once it is known. Whether anything was placed."""
+        """Place files until the run ends; return True when any was placed. `page`: returns the address of the page to open, once it is known."""
         self._secret.write_bytes(_SECRET)
         try:
             while process.poll() is None:
@@ -115,6 +116,6 @@ def _remove(path: Path) -> None:
 
 
 def page_address(log: Path) -> str:
-    """What a page has said of itself; empty before it has."""
+    """Return the address that a page has printed, empty before."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     return next((line.split()[-1] for line in lines if line.startswith("dashboard: ")), "")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs of one name, one after the other, of which processes are killed: whatever reader looks at what they leave, it shows no image under a wrong number,
-and none of one run among those of the other."""
+"""Tests two consecutive runs of one name with killed processes: no reader of their files shows an image under a wrong number, or images of one run
+among those of the other."""
 
 import dataclasses
 import json
@@ -53,7 +53,7 @@ print(json.dumps(said))
 
 
 def play_pair(stage: Stage) -> tuple[list[str], int]:
-    """What is wrong, and how many images were compared."""
+    """Return the faults, and the number of compared images."""
     plan = stage.plan
     dice = Random(f"pair {plan.seed} {plan.number}")
     first = dataclasses.replace(plan, number=plan.number + _OTHER, frames=int(plan.frames * dice.uniform(0.4, 1.6)) + 1)
@@ -70,7 +70,7 @@ def play_pair(stage: Stage) -> tuple[list[str], int]:
 
 
 def _play(stage: Stage, plan: Plan, existing: str, number: int, dice: Random | None) -> list[str]:
-    """One run; `dice`: one or two of its processes are killed, at any moment of it."""
+    """Carry out one run. With `dice`, one or two of its processes are killed at random moments."""
     file = write_run_file(plan, stage.folder, stage.output, {}, {}, existing, number)
     command = [*stage.prefix, str(RASHPA), "run", str(file), "-q"]
     began_s = time.time()
@@ -98,12 +98,12 @@ def _play(stage: Stage, plan: Plan, existing: str, number: int, dice: Random | N
 
 
 def _begun(output: Path, since_s: float) -> bool:
-    """Whether a receiver has made its file."""
+    """Return True when a receiver has made its file."""
     return any(path.stat().st_mtime > since_s for path in output.glob("*_data_*.h5") if path.exists())
 
 
 def _repaired(stage: Stage) -> Path:
-    """A copy of the folder, in which `rashpa repair` has completed what it can."""
+    """Return a copy of the folder in which `rashpa repair` has completed the files that it can."""
     copy = stage.folder / "repaired"
     shutil.copytree(stage.output, copy)
     for journal in sorted(copy.glob("*_master.journal")):
@@ -118,7 +118,7 @@ def _repaired(stage: Stage) -> Path:
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """Images of one entry of a file, as a reader shows them; `valid`: which of their pixels it calls measured."""
+    """Holds images of one entry of a file, as a reader shows them. `valid`: the pixels that the reader calls measured."""
 
     where: str
     buffer: Buffer
@@ -128,7 +128,7 @@ class Shown:
 
 
 def _by_hdf5(folder: Path, plan: Plan) -> Iterator[Shown]:
-    """For programs that know NXmx alone."""
+    """Yield the images for programs that only know NXmx."""
     for path in sorted(folder.glob("*_master.h5")):
         try:
             file = h5py.File(path)
@@ -149,7 +149,7 @@ def _by_hdf5(folder: Path, plan: Plan) -> Iterator[Shown]:
 
 
 def _by_rashpa(stage: Stage, folder: Path, plan: Plan) -> Iterator[Shown]:
-    """For who opens files by `rashpa.open`."""
+    """Yield the images for programs that open files with `rashpa.open`."""
     files = sorted(map(str, folder.glob("*_master.h5")))
     out = folder / "opened"
     out.mkdir()
@@ -166,7 +166,7 @@ def _by_rashpa(stage: Stage, folder: Path, plan: Plan) -> Iterator[Shown]:
 
 
 def _buffer_of(path: Path, entry: str, plan: Plan) -> Buffer:
-    """Of which images are, by the names that files and entries have."""
+    """Return the buffer of a file's images, by the names of file and entry."""
     if plan.grouped:
         return plan.buffers[0]
     named = path.name.removeprefix("chaos_").removesuffix("master.h5").rstrip("_")
@@ -175,7 +175,7 @@ def _buffer_of(path: Path, entry: str, plan: Plan) -> Buffer:
 
 
 def wrong(shown: Shown, plans: tuple[Plan, Plan]) -> list[str]:
-    """A line for images that are of no run, or not of the same, and for frames that are shown twice."""
+    """Return a line for images that belong to no run, or to different runs, and for frames that are shown twice."""
     frames = shown.frames.tolist()
     problems = [] if len(set(frames)) == len(frames) else [f"{shown.where}: frames are shown twice"]
     runs: set[int] = set()
@@ -191,7 +191,7 @@ def wrong(shown: Shown, plans: tuple[Plan, Plan]) -> list[str]:
 
 
 def _equals(plan: Plan, buffer: Buffer, frame: int, image: Array, valid: Array) -> bool:
-    """Whether all pixels that were measured are those of the frame. Nothing measured fits every run."""
+    """Return True when all measured pixels are those of the frame; without measured pixels, return True."""
     mark = LOST[plan.pixel]
     lost = np.isnan(image) if plan.pixel == "float32" else image == mark
     measured = valid & ~lost & (coverage(buffer) >= 0)

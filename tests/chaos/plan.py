@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one run is: everything is drawn from the seed and the run's number before anything starts."""
+"""Describes a random run: everything is drawn from the seed and the run's number before anything starts."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -38,7 +38,7 @@ SIGNALS: tuple[Kind, ...] = ("kill", "stop", "pause", "terminate", "interrupt", 
 
 @dataclass(frozen=True)
 class Rect:
-    """Pixels: of the first one x and y, then the size."""
+    """Describes a rectangle of pixels: x and y of the first one, then the size."""
 
     x: int
     y: int
@@ -46,7 +46,7 @@ class Rect:
     height: int
 
     def common(self, other: "Rect") -> "Rect | None":
-        """What both cover."""
+        """Return the area that both rectangles cover, None without one."""
         x, y = max(self.x, other.x), max(self.y, other.y)
         right = min(self.x + self.width, other.x + other.width)
         bottom = min(self.y + self.height, other.y + other.height)
@@ -55,7 +55,7 @@ class Rect:
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a module's frame, and where its first pixel lies in a buffer's image."""
+    """Describes a part of a module's frame, and the place of its first pixel in a buffer's image."""
 
     module: int
     part: Rect
@@ -65,7 +65,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Buffer:
-    """One buffer; `pieces`: what its image is made of, by hand when `by_hand`, else as region, geometry and bands say."""
+    """Describes one buffer. `pieces`: the parts of its image, placed by hand with `by_hand`, otherwise by region, geometry and bands."""
 
     name: str
     receiver: int
@@ -89,13 +89,13 @@ class Buffer:
     min_bright: int  # veto: fewer pixels at or above the threshold and the image is not kept
 
     def images(self, frames: int) -> int:
-        """How many of `frames` frames this buffer takes."""
+        """Return the number of `frames` frames that this buffer takes."""
         return len(range(self.phase, frames, self.every))
 
 
 @dataclass(frozen=True)
 class Faults:
-    """What the emulator is told to do wrong; probabilities."""
+    """Holds the faults that the emulator injects, as probabilities."""
 
     seed: int = 1
     drop: float = 0.0
@@ -108,13 +108,14 @@ class Faults:
 
     @property
     def lose(self) -> bool:
-        """Whether images may be incomplete because of them."""
+        """Return True when images may be incomplete because of the faults."""
         return bool(self.drop or self.reorder or self.corrupt or self.dead)
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """What is done to the run from outside. `after_s` counts from `phase`; `amount` is the kind's own number: room, bytes, or microseconds."""
+    """Describes a disturbance of the run. `after_s`: seconds after the beginning of `phase`; `amount`: the number of its kind: free space, bytes, or
+    microseconds."""
 
     kind: Kind = "none"
     target: Target = "manager"
@@ -127,7 +128,8 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Blow:
-    """To a member of a group, `after_s` after all have begun: SIGKILL, SIGSTOP for good, SIGSTOP for a while; or one more member that joins."""
+    """Describes a blow to a member of a group, `after_s` seconds after all have begun: SIGKILL, SIGSTOP for good, SIGSTOP for a while; or one more
+    member that joins."""
 
     kind: Literal["kill", "stop", "pause", "join"]
     member: int
@@ -137,8 +139,8 @@ class Blow:
 
 @dataclass(frozen=True)
 class Standstill:
-    """SIGSTOP to a process `after_s` after all buffers have begun, SIGCONT `lasts_s` later. A helper is a process that is neither manager nor node; who has none
-    stops the receiver."""
+    """Describes a SIGSTOP to a process `after_s` seconds after all buffers have begun, and SIGCONT `lasts_s` later. A helper is a process that is
+    neither manager nor node; without a helper, the receiver is stopped."""
 
     target: StillTarget
     which: int  # of several receivers or helpers
@@ -148,8 +150,8 @@ class Standstill:
 
 @dataclass(frozen=True)
 class Plan:
-    """One run. `grouped`: the images of its one buffer are dealt among the receivers; `blows` are for them. `stills`: one after the other; time in which a
-    process does not run loses no image."""
+    """Describes one run. `grouped`: the images of its one buffer are dealt among the receivers, and `blows` are for them. `stills`: standstills, one
+    after the other; the time in which a process is stopped loses no image."""
 
     seed: int
     number: int
@@ -189,19 +191,19 @@ class Plan:
 
     @property
     def lost(self) -> frozenset[int]:
-        """Members that do not come to the end."""
+        """Return the members that do not reach the end."""
         return frozenset(blow.member for blow in self.blows if blow.kind in ("kill", "stop"))
 
     @property
     def duration_s(self) -> float:
-        """How long the detector takes at its rate, and its stalls."""
+        """Return the seconds that the detector takes at its rate, including stalls."""
         dtps = sum(len(buffer.pieces) * buffer.bands for buffer in self.buffers)
         stalls = self.frames * dtps * self.faults.stall * self.faults.stall_us / 1e6
         return stalls + (self.frames / self.rate_hz if self.rate_hz else self.frames / 500.0)
 
     @property
     def bound_s(self) -> float:
-        """After this long the run hangs."""
+        """Return the seconds after which the run counts as hanging."""
         deadlines = sum(buffer.deadline_ms for buffer in self.buffers) / 1000.0
         writes = sum(buffer.images(self.frames) for buffer in self.buffers) * 4 * self.disturbance.amount / 1e6
         slow = writes if self.disturbance.kind == "slow_writes" else 0.0
@@ -209,7 +211,7 @@ class Plan:
         return 45.0 + 2.0 * self.duration_s + 4.0 * deadlines + self.disturbance.resume_s + slow + stills
 
     def describe(self) -> str:
-        """One line for people."""
+        """Return a line for people."""
         done = self.disturbance
         blows = ", ".join(
             [f"{blow.kind} {blow.member} +{blow.after_s:.2f} s" for blow in self.blows]

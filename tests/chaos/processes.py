@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of one run, found by a mark in their environment: whoever their parent is, and nobody else's."""
+"""Finds the processes of one run by a mark in their environment, whatever their parent, and no others."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ POLL_S = 0.02
 
 
 def marked(mark: str) -> dict[int, list[str]]:
-    """Command lines of living processes that carry the mark, by process id."""
+    """Return the command lines of living processes with the mark, by process id."""
     wanted = f"{MARK}={mark}".encode()
     found = {}
     for entry in Path("/proc").iterdir():
@@ -31,7 +31,7 @@ def marked(mark: str) -> dict[int, list[str]]:
 
 
 def node_of(mark: str, role: str, name: str) -> int | None:
-    """The process of a node, by its role (emulator, receiver) and how it is called."""
+    """Return the process of a node, by its role (emulator, receiver) and its name."""
     for process, words in marked(mark).items():
         if role in words and "--name" in words and words[words.index("--name") + 1].split()[-1] == name:
             return process
@@ -39,19 +39,19 @@ def node_of(mark: str, role: str, name: str) -> int | None:
 
 
 def parent_of(process: int) -> int:
-    """0 of one that has ended."""
+    """Return the parent of a process, 0 when it has ended."""
     words = _read(Path(f"/proc/{process}/stat")).rpartition(")")[2].split()
     return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
 
 
 def helpers_of(mark: str, manager: int) -> list[int]:
-    """Processes of a run that are neither its manager, nor nodes, nor pages."""
+    """Return the processes of a run that are neither its manager, nor nodes, nor pages."""
     others = {"emulator", "receiver", "dashboard", "join"}
     return [process for process, words in marked(mark).items() if process != manager and not others & set(words)]
 
 
 def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
-    """Whether it came true in time; bounded."""
+    """Wait, within a bound, until the condition is true; return False when it was not."""
     end = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > end:
@@ -61,12 +61,12 @@ def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
 
 
 def crowding() -> float:
-    """How many times longer everything may take because others want the processors, too."""
+    """Return the factor by which everything may take longer because other programs use the processors."""
     return max(1.0, os.getloadavg()[0] / (2 * (os.cpu_count() or 1)))
 
 
 def send(process: int, number: int) -> bool:
-    """Whether the process was there to get the signal."""
+    """Send a signal; return True when the process existed."""
     try:
         os.kill(process, number)
     except ProcessLookupError:
@@ -75,7 +75,7 @@ def send(process: int, number: int) -> bool:
 
 
 def dump(mark: str) -> str:
-    """What each process of a run that hangs is doing, thread by thread."""
+    """Return the state of each process of a hanging run, thread by thread."""
     lines = []
     for process, words in marked(mark).items():
         lines.append(f"process {process}: {' '.join(words)}")
@@ -86,7 +86,7 @@ def dump(mark: str) -> str:
 
 
 def end_all(mark: str) -> list[str]:
-    """Kills what is left of a run; says what that was."""
+    """Kill the remaining processes of a run, and return their descriptions."""
     left = marked(mark)
     for process in left:
         send(process, signal.SIGCONT)
@@ -96,7 +96,7 @@ def end_all(mark: str) -> list[str]:
 
 
 def output_of(process: "subprocess.Popen[bytes]", log: Path) -> str:
-    """What a process has written so far."""
+    """Return the output of a process so far."""
     return log.read_text(encoding="utf-8", errors="replace") if log.exists() else f"process {process.pid} wrote nothing"
 
 

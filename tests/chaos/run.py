@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One plan from beginning to end: what comes before it, the run, all checks, and the next run in the same folder."""
+"""Runs one plan completely: preparations, the run, all checks, and the next run in the same folder."""
 
 import dataclasses
 import hashlib
@@ -28,7 +28,7 @@ _FREE_AGAIN_S = 60.0  # until a node that lost its manager takes the next one's 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`problems` is empty when all is well; `skipped` says why a run could not be made here."""
+    """Holds the result. `problems`: empty when all is well; `skipped`: the reason why the run is not possible here."""
 
     plan: Plan
     problems: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Verdict:
 
 
 def run_plan(plan: Plan, folder: Path, keep: bool = False) -> Verdict:
-    """Makes the run in `folder`, which must not exist, and removes it when all is well."""
+    """Carry out the run in `folder`, which must not exist, and remove the folder when all is well."""
     stage = make_stage(plan, folder)
     disk = SmallDisk(stage.output, plan.disturbance.amount) if plan.disturbance.kind == "disk_full" else None
     try:
@@ -66,7 +66,7 @@ def run_plan(plan: Plan, folder: Path, keep: bool = False) -> Verdict:
 
 
 def check(plan: Plan, facts: Facts) -> tuple[list[str], dict[str, Stored]]:
-    """Everything that can be checked on what a run left on disk and in the terminal; what was read, by buffer."""
+    """Run all checks on the files and the terminal output of a run; return the faults, and the stored images by buffer."""
     stored = {name: read(facts.output, name) for name in buffers_of(plan)}
     if facts.effective and any(not one.closed for one in stored.values()):
         stored = _repaired(facts, stored)
@@ -83,7 +83,7 @@ def check(plan: Plan, facts: Facts) -> tuple[list[str], dict[str, Stored]]:
 
 
 def _repaired(facts: Facts, stored: dict[str, Stored]) -> dict[str, Stored]:
-    """What `rashpa repair` makes of masters that were never closed, in a copy: the next run must find the folder as it was left."""
+    """Return the result of `rashpa repair` for masters that were never closed, in a copy, because the next run must find the folder unchanged."""
     copy = facts.folder / "repaired"
     shutil.rmtree(copy, ignore_errors=True)
     if not facts.output.is_dir():
@@ -139,7 +139,7 @@ def _run(stage: Stage, disk: SmallDisk | None) -> Verdict:
 
 
 def _plain_run(stage: Stage, existing: str, number: int, what: str) -> list[str]:
-    """A short run of the same plan that nothing disturbs must be good; on a node that is being freed it is tried again."""
+    """Carry out a short run of the same plan without disturbance, which must be good; retry on a node that is being freed."""
     plan = dataclasses.replace(
         stage.plan,
         frames=_NEXT_FRAMES,
@@ -167,23 +167,23 @@ def _plain_run(stage: Stage, existing: str, number: int, what: str) -> list[str]
 
 
 def _contents(folder: Path) -> dict[str, str]:
-    """Digest by name."""
+    """Return the digests of files, by name."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
 def _still_there(old: dict[str, str], folder: Path) -> bool:
-    """Whether every file of before is there, whatever its name."""
+    """Return True when every earlier file still exists, under any name."""
     return set(old.values()) <= set(_contents(folder).values())
 
 
 def _begun(plan: Plan, old: dict[str, str], folder: Path) -> bool:
-    """Whether every buffer has a master that none of the earlier files is: they stand under their names once the run begins."""
+    """Return True when every buffer has a new master: masters get their names when the run begins."""
     now = _contents(folder)
     return all(now.get(f"chaos_{buffer.name}_master.h5", "") not in ("", *old.values()) for buffer in plan.buffers)
 
 
 def _strangers(plan: Plan, folder: Path) -> list[str]:
-    """Files that a finished run does not explain."""
+    """Return the files that a finished run does not explain."""
     buffers = "|".join(buffers_of(plan))
     # the last one leads to the others
     known = re.compile(rf"chaos_({buffers})_(master|data_\d{{6}})\.h5|chaos_master\.h5")

@@ -15,23 +15,23 @@ Value = str | int | float | bool | list[int] | list[str] | list[list[str]]
 
 
 def table(name: str, values: dict[str, Value], many: bool = False) -> str:
-    """One table of TOML; what JSON writes of these values is TOML, too."""
+    """Return one TOML table; JSON texts of these values are valid TOML."""
     head = f"[[{name}]]" if many else f"[{name}]"
     return "\n".join([head, *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""])
 
 
 def names_of(plan: Plan) -> tuple[str, ...]:
-    """Of the receivers, in order."""
+    """Return the names of the receivers, in order."""
     return RECEIVERS[: plan.receivers]
 
 
 def members_of(plan: Plan) -> tuple[str, ...]:
-    """Of a group, with who joins."""
+    """Return the members of a group, including a joining one."""
     return (*names_of(plan), *(JOINER for blow in plan.blows if blow.kind == "join"))
 
 
 def buffers_of(plan: Plan) -> dict[str, Buffer]:
-    """By the name that files and reports have; of a group's, one a member."""
+    """Return the buffers by their names in files and reports; a group's buffer once for each member."""
     if not plan.grouped:
         return {buffer.name: buffer for buffer in plan.buffers}
     return {f"{buffer.name}_{member}": buffer for buffer in plan.buffers for member in members_of(plan)}
@@ -46,7 +46,7 @@ def write_run_file(
     existing: str,
     number: int,
 ) -> Path:
-    """The dataset, its calibration and the run file; `urls` and `ports` by the name of a node that has them."""
+    """Write the dataset, its calibration and the run file, and return the run file. `urls`, `ports`: by the names of nodes that have them."""
     run: dict[str, Value] = {"name": "chaos", "frames": plan.frames, "number": number, "output": str(output)}
     parts = [
         table("run", {**run, "existing": existing}),

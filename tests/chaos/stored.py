@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies on disk of one buffer, read with h5py alone."""
+"""Reads the files of one buffer with h5py only."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,8 @@ COUNTS = ("bright_pixels", "masked_pixels", "saturated_pixels")  # there when a 
 
 @dataclass(frozen=True)
 class Stored:
-    """Of a closed master everything; else `problem` says why not, and `loose` are the images of the data files, in order."""
+    """Holds the content of a closed master. Otherwise `problem` is the reason why it cannot be read, and `loose` are the images of the data files, in
+    order."""
 
     problem: str = ""
     tables: dict[str, Array] = field(default_factory=dict)
@@ -51,7 +52,7 @@ class Stored:
 
     @property
     def count(self) -> int:
-        """Images that can be read."""
+        """Return the number of readable images."""
         if self.sparse is not None:
             return len(self.sparse[2]) - 1
         images = self.images if self.closed else self.loose
@@ -59,12 +60,12 @@ class Stored:
 
 
 def data_files(folder: Path, buffer: str) -> list[Path]:
-    """In order."""
+    """Return the data files of a buffer, in order."""
     return sorted(folder.glob(f"chaos_{buffer}_data_*.h5"))
 
 
 def read(folder: Path, buffer: str) -> Stored:
-    """Never raises for what is on disk."""
+    """Read the files of a buffer. It never raises an error for their content."""
     master = folder / f"chaos_{buffer}_master.h5"
     loose, trouble = _loose(folder, buffer)
     try:
@@ -76,7 +77,7 @@ def read(folder: Path, buffer: str) -> Stored:
 
 
 def _loose(folder: Path, buffer: str) -> tuple[Array | None, str]:
-    """The images of all data files, and why one of them cannot be read."""
+    """Return the images of all data files, and the reason why one cannot be read."""
     parts, trouble = [], ""
     for path in data_files(folder, buffer):
         try:
@@ -115,8 +116,8 @@ def _read_master(file: Any, folder: Path, buffer: str, loose: Array | None) -> S
 
 
 def _placed(folder: Path, buffer: str, own: Any, index: Array) -> Array | None:
-    """The stored images, each from the data file and the place in it that the tables name: the virtual dataset shows fill values where
-    there is nothing. Those that are not there are left out, and are missing in the count."""
+    """Return the stored images, each from the data file and the index in the tables, because the virtual dataset shows fill values for absent images.
+    Absent images are left out, and count as missing."""
     rows = np.flatnonzero(index >= 0)
     files, places = own["stored_file"][()], own["stored_place"][()]
     images = []

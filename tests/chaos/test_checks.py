@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks must see what is wrong: a good run is spoilt in one place at a time, and each time they must say so."""
+"""Tests the checks themselves: a good run is spoilt in one place at a time, and the checks must report it each time."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ FRAMES = 120
 
 
 def plain_plan(kernel: str) -> Plan:
-    """One local receiver, nothing disturbed, lines lost; the first drawn plan with this kernel."""
+    """Return the first drawn plan with this kernel, one local receiver, no disturbance, and lost lines."""
     plans = (draw(5, number, "none") for number in range(1000))
     found = next(
         plan
@@ -54,7 +54,7 @@ def plain_plan(kernel: str) -> Plan:
 
 @pytest.fixture(scope="module", params=["raw", "photons", "kev", "veto", "csr"])
 def good(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Facts]:
-    """A run of which the checks find nothing wrong."""
+    """Return a run in which the checks find no fault."""
     plan = plain_plan(request.param)
     stage = make_stage(plan, tmp_path_factory.mktemp("good") / "run")
     facts = carry_through(stage, plan, "refuse", 1)
@@ -118,7 +118,7 @@ def remove_a_data_file(folder: Path) -> None:
 
 
 def stray_loss(folder: Path) -> None:
-    """The first run of lost lines is said to lie one line elsewhere."""
+    """Move the first run of lost lines by one line in the tables."""
     with h5py.File(master(folder), "r+") as file:
         lost = file["/entry/rashpa/lost_runs"]
         first = int(lost["first_line"][0])
@@ -170,7 +170,7 @@ def test_another_number_in_the_terminal_is_found(good: tuple[Plan, Facts]) -> No
 
 
 def shown_pair() -> tuple[Shown, tuple[Plan, Plan]]:
-    """What a reader shows of the second of two runs."""
+    """Return the images of the second of two runs, as a reader shows them."""
     second = next(plan for plan in (draw(5, number, "pairs") for number in range(1000)) if plan.pixel == "uint16")
     second = dataclasses.replace(second, dataset_frames=7)
     first = dataclasses.replace(second, number=second.number + 1_000_003)

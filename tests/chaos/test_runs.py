@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Twenty runs for CI: every kind of disturbance, each with a fixed plan. `make test-chaos` makes as many others as are wanted."""
+"""Runs twenty plans for CI: every kind of disturbance, each with a fixed plan. `make test-chaos` runs any number of others."""
 
 from pathlib import Path
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDF5 whose bytes are absent, lie elsewhere, or unpack to more than they declare: each reader says so by name; none takes fill values for images."""
+"""Tests HDF5 files with bytes that are absent, elsewhere, or decompress to more than declared: each reader names the fault, and none takes fill
+values for images."""
 
 import zlib
 from collections.abc import Callable
@@ -154,7 +155,7 @@ def test_a_chunk_unpacks_to_no_more_than_it_declares(folder: Path) -> None:
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_pixels_that_no_source_has_are_no_measurement(tmp_path: Path, nested: bool) -> None:
-    """Of a detector whose modules have gaps between them, whose pixels HDF5 gives as 0."""
+    """Check gaps between a detector's modules, for which the HDF5 library returns 0."""
     part(tmp_path / "a.h5", 0, 6)
     layout = h5py.VirtualLayout(FRAMES.shape, FRAMES.dtype)
     source = h5py.VirtualSource("a.h5", NAME, FRAMES.shape)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that reads or makes data, against every damage: its books close, it ends with 0 only when nothing is lost, and no file of a failed one has a final name."""
+"""Tests every command that reads or makes data with every damage: its books balance, it ends with 0 only without losses, and a failed command leaves
+no file with a final name."""
 
 import json
 import os
@@ -36,7 +37,7 @@ RUNS = {"raw": ("raw", PEAKS), "dense": ("hdf5", PEAKS), "dark": ("hdf5", "")}
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of good runs and of a recorded stream."""
+    """Return the folder of good runs and of a recorded stream."""
     folder = tmp_path_factory.mktemp("made")
     np.save(folder / "f.npy", FRAMES)
     for gain, word in ((1, 1 << 14), (2, 3 << 14)):
@@ -60,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of it, where commands are called."""
+    """Return a copy of that folder, in which commands run."""
     shutil.copytree(made, tmp_path / "in")
     monkeypatch.chdir(tmp_path / "in")
     yield tmp_path / "in"
@@ -68,7 +69,7 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 @dataclass(frozen=True)
 class Called:
-    """What a command said. `books`: None when it refused."""
+    """Holds the output of a command. `books`: None when it refused."""
 
     code: int
     books: dict[str, Any] | None
@@ -87,7 +88,7 @@ def call(*words: str) -> Called:
 
 @dataclass(frozen=True)
 class Command:
-    """One command. `reads`: the run that is damaged for it; `makes`: files that it makes."""
+    """Describes one command. `reads`: the run that is damaged for it; `makes`: the files that it makes."""
 
     words: tuple[str, ...]
     reads: str
@@ -113,7 +114,7 @@ COMMANDS = {
 
 
 def hidden(folder: Path) -> set[str]:
-    """What lies in a folder under names that are not shown."""
+    """Return the hidden files of a folder."""
     return {path.name for path in folder.iterdir() if path.name.startswith(".")}
 
 
@@ -130,7 +131,7 @@ def scramble(path: Path) -> None:
 
 
 def never_written(reads: str) -> None:
-    """Room for images of which only the first was written, as a receiver that was killed leaves it."""
+    """Reserve places for images and write only the first one, as a killed receiver leaves them."""
     path = data_of(reads, 2)
     with h5py.File(path, "r+") as file:
         pixels = file["entry/data/data"][0]
@@ -374,7 +375,7 @@ BY_OTHERS = {
 
 
 def names_of(command: Any, path: str = "") -> Iterator[str]:
-    """Every command that can be typed."""
+    """Yield every command that can be typed."""
     if not hasattr(command, "list_commands"):
         yield path
         return
@@ -397,7 +398,7 @@ def test_every_command_that_reads_or_makes_data_is_in_these_tables() -> None:
 def test_a_replay_keeps_books_of_what_it_plays(
     folder: Path, allowed: str, limit: int, code: int, played: int, missing: int
 ) -> None:
-    """Of 12 stored images the data file of four is gone."""
+    """Play 12 stored images when the data file of four is missing."""
     DAMAGES["a data file is gone"]("dark_b")
     run = pipeline("hdf5", A_FILE, "", keep_darks=True)
     stored = f'[dataset]\nkind = "stored"\npath = "dark_b_master.h5"\nallow_missing = {allowed}\nframes = {limit}\n'

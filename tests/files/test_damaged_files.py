@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader of files against files that are not what they should be: it reads them, or says in an error of ours which file is wrong; it never
-shows a traceback, waits, or takes more than it was told to expect."""
+"""Tests every file reader with damaged files: it reads them, or an error of rashpa names the wrong file. It never shows a traceback, hangs, or takes
+more memory than allowed."""
 
 import json
 import os
@@ -37,7 +37,7 @@ OURS = (_native.NativeError, RunFileError)
 
 
 class RefusedError(Exception):
-    """A command ended with exit status 2 and said why."""
+    """Reports a command that ended with exit status 2 and a reason."""
 
 
 def _frames(path: Path) -> None:
@@ -57,7 +57,7 @@ def _images(path: Path) -> None:
 
 
 def _images_soon(path: Path) -> None:
-    """Some damaged ones take whatever time they are given."""
+    """Read images with a time limit, because some damaged files take any time that they are given."""
     read_images([path], Patience(seconds=3.0))
 
 
@@ -105,7 +105,7 @@ def _golden_packet(text: bool) -> Callable[[Path], None]:
 
 @dataclass(frozen=True)
 class Reader:
-    """One reader; `tries`: damaged files that it is given, or that `read_damaged` is."""
+    """Describes one reader. `tries`: the number of damaged files for it, or for `read_damaged`."""
 
     name: str
     make: Callable[[Path], object]
@@ -136,7 +136,7 @@ BY_NAME = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.n
 
 
 def damaged(good: bytes, tries: int, seed: int) -> Iterator[bytes]:
-    """Cut at many lengths, and with bits turned or bytes replaced, some of them at the beginning, where headers are."""
+    """Yield copies that are cut at many lengths, or with changed bits or bytes, often at the beginning, where headers are."""
     generator = random.Random(seed)
     lengths = {0, 1, *(len(good) * step // (tries // 2) for step in range(tries // 2))}
     yield from (good[:length] for length in sorted(lengths))
@@ -173,7 +173,7 @@ def test_a_damaged_file_is_read_or_refused_by_name(reader: Reader, tmp_path: Pat
 
 @contextmanager
 def _without_permission(path: Path) -> Iterator[None]:
-    """Root reads everything: then as a user who is nobody."""
+    """Run the block as a user without rights, because root can read everything."""
     path.chmod(0)
     root = os.geteuid() == 0
     if root:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that makes a file, where there is no room for it: it says so with the name of what it was to make, ends with its code, and leaves nothing; no
-library ends the process."""
+"""Tests every command that makes a file on a full disk: it names the file, ends with its exit code, and leaves no file; no library ends the process."""
 
 import os
 import resource

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every entry point that reads HDF5, against every way in which such a file may be hostile: it says which file is wrong, ends with the right code, reads nothing
-outside the folder, takes bounded memory, waits for nothing, and leaves nothing behind."""
+"""Tests every entry point that reads HDF5 with every kind of hostile file. It names the wrong file, ends with the right code, reads nothing outside
+the folder, takes bounded memory, does not wait, and leaves nothing behind."""
 
 import contextlib
 import functools
@@ -50,7 +50,7 @@ OURS = (BadFileError, _native.NativeError, OSError)
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a good run without kernels."""
+    """Return the folder of a good run without kernels."""
     folder = tmp_path_factory.mktemp("made")
     np.save(folder / "f.npy", FRAMES)
     (folder / "p.toml").write_text(pipeline("hdf5", IMAGES, "", keep_darks=True), encoding="utf-8")
@@ -61,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, where commands are called; beside it a folder of somebody else."""
+    """Return a copy of that folder, in which commands run; beside it is a foreign folder."""
     work = tmp_path / "work"
     shutil.copytree(made, work)
     elsewhere = tmp_path / "elsewhere"
@@ -77,7 +77,7 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def images_of(path: Path, make: Callable[[h5py.File], object]) -> None:
-    """Others in the place of the images of a file, with the same attributes."""
+    """Replace the images of a file by others with the same attributes."""
     with h5py.File(path, "r+") as file:
         attributes = dict(file[DATA].attrs) if DATA in file else {}
         del file[DATA]
@@ -125,7 +125,7 @@ def bomb(file: h5py.File, chunk: bytes, **options: Any) -> None:
 
 
 def lz4_bomb() -> bytes:
-    """What bitshuffle says first: how many bytes it unpacks to, and its blocks."""
+    """Return a bitshuffle chunk that declares a huge size."""
     return BOMB.to_bytes(8, "big") + (8192).to_bytes(4, "big") + bytes(4096)
 
 
@@ -140,7 +140,7 @@ def broken_chunks(file: h5py.File) -> None:
 
 
 def unknown_filter(file: h5py.File) -> None:
-    """Chunks that a filter has made of which nobody here has heard."""
+    """Write chunks of a filter that is not known here."""
     space = h5py.h5s.create_simple(FRAMES.shape)
     made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     made.set_chunk((1, HEIGHT, WIDTH))
@@ -211,7 +211,7 @@ IMAGES_OF: dict[str, Callable[[h5py.File], object]] = {
 
 
 class SaidError(Exception):
-    """A command has refused, or has said what is missing."""
+    """Reports a command that has refused, or has named missing images."""
 
 
 def command(*words: str) -> None:
@@ -252,7 +252,7 @@ def darks(path: str) -> None:
 
 @dataclass(frozen=True)
 class Reader:
-    """`reads`: the file whose images are hostile. `pixels`: whether it looks at them, or at what is said of them alone."""
+    """Describes a reader. `reads`: the file with hostile images; `pixels`: True when it reads pixels and not only their description."""
 
     read: Callable[[], None]
     reads: str = "run_b_data_000001.h5"
@@ -414,7 +414,7 @@ NOT_UTF8 = os.fsdecode(b"lat\xefn_x")
 
 
 def copied(folder: Path, name: str) -> str:
-    """The master of a copy in a folder of this name."""
+    """Return the master of a copy in a folder of this name."""
     (folder / name).mkdir()
     for path in folder.glob("run_b_*"):
         shutil.copy(path, folder / name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every place where an array of a file is given (masks, darks, flats, gains, pedestals, dark runs), against every kind of file and every damage: the array has
-the right numbers, or one error names file and remedy."""
+"""Tests every parameter that takes an array from a file (masks, darks, flats, gains, pedestals, dark runs) with every kind of file and damage: the
+array has the right numbers, or one error names file and remedy."""
 
 import gzip
 import io
@@ -88,14 +88,14 @@ def _bytes_of_npy(array: Any) -> bytes:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array is given. `read`: gives its numbers. `refuses`: names of files that it never takes."""
+    """Describes a parameter that takes an array. `read`: returns its numbers; `refuses`: names of files that it never accepts."""
 
     read: Callable[[str], Any]
     refuses: tuple[str, ...] = ()
 
 
 def pedestal(path: str) -> Any:
-    """The command, with the file as dark frames of all gains; the frame that it would use."""
+    """Run the command with the file as dark frames of all gains; return the frame that it would use."""
     done = CliRunner().invoke(app, ["calibrate", "pedestal", "made.h5", *(f"--g{gain}={path}" for gain in range(3))])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert "Traceback" not in done.output
@@ -121,7 +121,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def named(place: str, file: str) -> str:
-    """Name the array of an HDF5 file; a dark run has its images at the place of NXmx."""
+    """Return a reference to the array in an HDF5 file; a dark run has its images at the path of NXmx."""
     one_of = file.lower().endswith((".h5", ".nxs")) and place != "dark run"
     return f"{file}:/maps/map" if one_of else file
 

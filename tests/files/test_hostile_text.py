@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader of text that people write (PONI, CrystFEL geometries, run files) against every way in which such a file may be damaged or be none: it is read
-right, or one error names file and remedy; nothing waits, and nothing shows a traceback."""
+"""Tests every reader of hand-written text (PONI, CrystFEL geometries, run files) with every kind of damage: the text is read correctly, or one error
+names file and remedy. Nothing hangs, and nothing shows a traceback."""
 
 import os
 from collections.abc import Callable
@@ -69,7 +69,7 @@ IMAGE = Image(HEIGHT, WIDTH)
 
 @dataclass(frozen=True)
 class Reader:
-    """`file`: its name; `text`: a good one; `comment`: what begins one."""
+    """Describes a reader. `file`: the file's name; `text`: a valid text; `comment`: the beginning of a comment."""
 
     file: str
     text: str

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders as a disk may have them when the power has failed (`rashpa_power_failure --keep`), before the commands: `inspect` and `check` say in words that the
-run is unfinished, `repair` completes it, and other programs read only right pixels."""
+"""Tests commands on folders as a power failure may leave them (`rashpa_power_failure --keep`): `inspect` and `check` report that the run is
+unfinished, `repair` completes it, and other programs read only right pixels."""
 
 import re
 import subprocess
@@ -26,13 +26,13 @@ SPECIAL = ("in series", "on a disk", "killed", "converted", "over an earlier", "
 
 
 def image(seed: int, frame: int, pixels: int) -> NDArray[np.uint16]:
-    """Make the image that `StoredRun::image` makes."""
+    """Return the image that `StoredRun::image` makes."""
     numbers = np.random.RandomState(frame * 31 + seed)._bit_generator.random_raw(pixels)
     return np.where(numbers % 3 == 0, 1 + (numbers >> 8) % 5000, 1).astype(np.uint16)
 
 
 def said(*words: str) -> tuple[int, str]:
-    """Give the words to rashpa; return its exit code and what it said."""
+    """Run a rashpa command; return its exit code and its output."""
     result = CliRunner().invoke(app, list(words))
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, result.output

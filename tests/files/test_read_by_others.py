@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masters, the file that leads to several buffers and the one of a group, opened by the programs that people use: each shows the images of that very file. What is
-gone is said of each image."""
+"""Opens masters, a file that links to several buffers, and the file of a group with the programs that people use: each shows the images of that very
+file. The reason for a missing image is given for each image."""
 
 import importlib
 import json
@@ -31,7 +31,7 @@ JOINED = np.stack([FRAMES, OTHER], axis=1).reshape(-1, *FRAMES.shape[1:])
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs that say they are of one, as two receivers write them, and what leads to them."""
+    """Return two runs that claim to be one, as two receivers write them, and the file that links to both."""
     folder = tmp_path_factory.mktemp("made")
     for name, frames in (("a", FRAMES), ("b", OTHER)):
         (folder / name).mkdir()
@@ -56,7 +56,7 @@ def by_h5py(path: str) -> Any:
 
 
 def by_detector(path: str) -> Any:
-    """The images where a detector is looked at."""
+    """Return the images at the detector's path."""
     with h5py.File(path) as file:
         return file["entry/instrument/detector/pixel"][()]
 
@@ -67,7 +67,7 @@ def by_fabio(path: str) -> Any:
 
 
 def by_pyfai(path: str) -> Any:
-    """As pyFAI-average does it."""
+    """Return the images as pyFAI-average reads them."""
     return by_fabio(path)
 
 
@@ -126,7 +126,7 @@ def test_every_entry_of_the_leading_file_is_one_that_programs_find(folder: Path)
 
 @pytest.fixture
 def hidden(folder: Path) -> Iterator[Callable[[str], None]]:
-    """Hides files of `folder` until the end of a test."""
+    """Yield a function that hides files of `folder` until the end of a test."""
     names: list[Path] = []
 
     def hide(name: str) -> None:

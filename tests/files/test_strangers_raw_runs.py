@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw runs that somebody else hands over, damaged or made to harm: whoever reads them does so, or says which file is wrong, and ends."""
+"""Tests foreign raw runs, damaged or made to harm: every reader reads them, or names the wrong file, and ends."""
 
 import os
 import random
@@ -32,7 +32,7 @@ PARTS = ("master.h5", "master.journal", "facts.h5", "tables.h5", "data_000001.ra
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a good run."""
+    """Return the folder of a good run."""
     folder = tmp_path_factory.mktemp("stored")
     (folder / "p.toml").write_text(pipeline("raw", 8), encoding="utf-8")
     np.save(folder / "f.npy", FRAMES)
@@ -43,7 +43,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(stored: Path, tmp_path: Path) -> Path:
-    """The prefix of a copy of it."""
+    """Return the prefix of a copy of the run."""
     for part in (*PARTS, "data_000002.raw"):
         shutil.copy(stored / f"run_b_raw_{part}", tmp_path / f"run_b_raw_{part}")
     return tmp_path / "run_b_raw"
@@ -140,7 +140,7 @@ def test_what_is_no_regular_file_is_never_waited_for(run: Path, part: str) -> No
 
 
 def test_a_journal_that_is_a_link_is_called_so(run: Path) -> None:
-    """Its lock would be another file's, so that nobody could tell whether the run is being written."""
+    """Check a journal that is a link: the lock would belong to another file, so that nobody could know whether the run is being written."""
     path = file_of(run, "master.journal")
     path.rename(file_of(run, "elsewhere.journal"))
     path.symlink_to("run_b_raw_elsewhere.journal")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of strangers that lead native code elsewhere: `repair` and `convert` read nothing outside the folder of the run, and write nothing there."""
+"""Tests foreign runs whose links lead native code elsewhere: `repair` and `convert` neither read nor write outside the folder of the run."""
 
 import shutil
 from collections.abc import Callable
@@ -26,7 +26,7 @@ FINDER = f"{PEAKS}min_snr = 1.0\nthreshold = 50.0\n"
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of good runs."""
+    """Return the folder of good runs."""
     folder = tmp_path_factory.mktemp("stored")
     np.save(folder / "f.npy", FRAMES)
     for name, sink in (("raw", "raw"), ("dense", "hdf5")):
@@ -38,7 +38,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(stored: Path, tmp_path: Path) -> Path:
-    """The prefix of a copy of the raw run, whose receiver was killed: its master has no tables yet."""
+    """Return the prefix of a copy of the raw run, whose receiver was killed: its master has no tables yet."""
     folder = tmp_path / "run"
     folder.mkdir()
     for path in stored.glob("raw_b_raw_*"):
@@ -50,7 +50,7 @@ def run(stored: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    """A file of somebody else, with places that such a run has."""
+    """Return a foreign file with the paths of such a run."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     with h5py.File(folder / "other.h5", "w") as file:
@@ -66,7 +66,7 @@ def of(prefix: Path, part: str) -> Path:
 
 
 def instead(path: str, target: str, place: str) -> Callable[[h5py.File, Path], None]:
-    """A link into the other file in the place of what was there."""
+    """Return a change that replaces a path by a link into the other file."""
 
     def made(file: h5py.File, other: Path) -> None:
         del file[place]

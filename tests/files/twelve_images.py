@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Twelve small images with a peak each, and pipelines that store them."""
+"""Makes twelve small images with one peak each, and pipelines that store them."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ PEAKS = '[[buffer.kernel]]\nname = "peakfinder8"\n'
 
 
 def pipeline(sink: str, images_per_file: int, kernel: str = PEAKS, *, keep_darks: bool = False) -> str:
-    """Make a run file of one buffer `b`. `kernel`: tables of its kernels."""
+    """Return a run file of one buffer `b`. `kernel`: the tables of its kernels."""
     darks = "keep_darks = true\n" if keep_darks else ""
     return f"""
 [run]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python tests/fuzz/fuzz.py TARGET [libFuzzer's options] CORPUS`: fuzzes one of targets.py with atheris, which follows what Python code of
-rashpa an input reaches. docs/how-to/fuzz.md says how and why."""
+"""Fuzzes one target of targets.py with atheris, which follows the Python code of rashpa that an input reaches: `python tests/fuzz/fuzz.py TARGET
+[libFuzzer's options] CORPUS`. See docs/how-to/fuzz.md."""
 
 import random
 import sys
@@ -21,7 +21,7 @@ with atheris.instrument_imports(include=["rashpa"]):
 
 
 def main() -> None:
-    """Runs until libFuzzer's options end it."""
+    """Run until libFuzzer's options end it."""
     name = sys.argv.pop(1)
     target = targets.TARGETS[name]
     seeds = target.seeds()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutations of text and bytes that know a little of what they mutate; seeded, so that a test repeats them."""
+"""Mutates text and bytes with some knowledge of their structure; seeded, so that a test repeats the mutations."""
 
 import random
 import re
@@ -60,17 +60,17 @@ def _replaced(data: bytes, pattern: re.Pattern[bytes], new: bytes, generator: ra
 
 
 def number(data: bytes, generator: random.Random) -> bytes:
-    """Another number in the place of one."""
+    """Return the data with a number replaced by another."""
     return _replaced(data, _NUMBER, generator.choice(NUMBERS), generator)
 
 
 def text(data: bytes, generator: random.Random) -> bytes:
-    """Another text in the place of a quoted one."""
+    """Return the data with a quoted text replaced by another."""
     return _replaced(data, _QUOTED, b'"' + generator.choice(TEXTS) + b'"', generator)
 
 
 def lines(data: bytes, generator: random.Random) -> bytes:
-    """A line gone, twice, many times, or elsewhere."""
+    """Return the data with a line removed, doubled, repeated many times, or moved."""
     parts = data.split(b"\n")
     at = generator.randrange(len(parts))
     how = generator.randrange(4)
@@ -84,7 +84,7 @@ def lines(data: bytes, generator: random.Random) -> bytes:
 
 
 def nested(data: bytes, generator: random.Random) -> bytes:
-    """Brackets, dots or elements, many of one kind, somewhere."""
+    """Return the data with many brackets, dots or elements of one kind inserted."""
     at = generator.randrange(len(data) + 1)
     piece = generator.choice(
         (b"[", b"{a=", b'{"a":', b"a.", b"(", b"<a>", b"<Count>", b"]", b"'", b'"', b'"""', b"\\", b"[[a]]\n")
@@ -93,7 +93,7 @@ def nested(data: bytes, generator: random.Random) -> bytes:
 
 
 def bits(data: bytes, generator: random.Random) -> bytes:
-    """Some bytes are others."""
+    """Return the data with some bytes changed."""
     wrong = bytearray(data)
     for _ in range(generator.choice((1, 1, 2, 8))):
         if wrong:
@@ -103,19 +103,19 @@ def bits(data: bytes, generator: random.Random) -> bytes:
 
 
 def cut(data: bytes, generator: random.Random) -> bytes:
-    """An end, a beginning or a middle is missing."""
+    """Return the data without an end, a beginning or a middle."""
     first, end = sorted(generator.randrange(len(data) + 1) for _ in range(2))
     return generator.choice((data[:first], data[first:end], data[:first] + data[end:]))
 
 
 def joined(data: bytes, generator: random.Random, others: list[bytes]) -> bytes:
-    """The beginning of it, and the end of another."""
+    """Return the beginning of the data with the end of another input."""
     other = generator.choice(others)
     return data[: generator.randrange(len(data) + 1)] + other[generator.randrange(len(other) + 1) :]
 
 
 def mutated(data: bytes, generator: random.Random, others: list[bytes]) -> bytes:
-    """One to four mutations of any kind."""
+    """Return the data after one to four random mutations."""
     for _ in range(generator.choice((1, 1, 2, 4))):
         how = generator.choice((number, number, text, text, lines, nested, bits, bits, cut))
         data = joined(data, generator, others) if generator.random() < 0.1 else how(data, generator)

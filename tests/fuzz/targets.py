@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python reads from outside, as functions of bytes: they read them or refuse them with an error of ours; anything else is a finding."""
+"""Defines the Python parsers of foreign bytes as functions: they read the bytes or refuse them with an error of rashpa; anything else is a finding."""
 
 import atexit
 import io
@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Target:
-    """One parser. `seeds`: good input; the regression corpus is corpus/<name>."""
+    """Describes one parser. `seeds`: good input; the regression corpus is corpus/<name>."""
 
     name: str
     run: Callable[[bytes], None]
@@ -92,7 +92,7 @@ _FILES = ("dataset.json", *_MAPS, *_RAW)
 
 @cache
 def _folder() -> Path:
-    """In memory where the machine has such a place; removed by whoever runs the fuzzer's process for long."""
+    """Return a folder, in memory where the machine has such a place. The user of a long-running fuzzer removes it."""
     shm = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="rashpa-fuzz-", dir=shm if os.access(shm, os.W_OK) else None))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -251,7 +251,7 @@ _CUT = b"$$"
 
 
 def _stream1(data: bytes) -> None:
-    """Read frames with cuts between them."""
+    """Read frames that are cut at random places."""
     with suppress(StreamError):
         start = read_start(data.split(_CUT))
         plain_of(start.fields)

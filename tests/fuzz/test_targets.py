@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fuzzers' targets, without a fuzzer: good input, what was once found (corpus/), and some hundred seeded mutations of both, each in bounded
-time. `make fuzz` looks for more."""
+"""Tests the fuzzers' targets without a fuzzer: good input, earlier findings (corpus/), and some hundred seeded mutations of both, each in bounded
+time. `make fuzz` searches for more."""
 
 import importlib.util
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Oracle of the sums of the kernel `azimuthal`, of bins, weights and darks as they are given; that of bins is geometry (test_azimuthal_bins.py)."""
+"""Oracle of the sums of the kernel `azimuthal`, for given bins, weights and darks. The oracle of bins is geometry (test_azimuthal_bins.py)."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ NO_BIN = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Profile:
-    """Of each bin."""
+    """Holds the results, one value for each bin."""
 
     signal: list[float]
     norm: list[float]
@@ -31,7 +31,7 @@ def profile(
     bins: int,
     errors: str,
 ) -> Profile:
-    """Sums over the pixels that hold a value: NaN and infinite ones do not."""
+    """Return the sums over the pixels that hold a value, which NaN and infinite ones do not."""
     values = image.ravel().tolist()
     signal, norm, variance = [[0.0] * bins for _ in range(3)]
     members: list[list[tuple[float, float]]] = [[] for _ in range(bins)]
@@ -53,7 +53,7 @@ def profile(
 
 
 def _scatter(members: list[tuple[float, float]]) -> float:
-    """Σ (weight of each)² · (its distance from the mean before it) · (its distance from the mean behind it)."""
+    """Return Σ (weight)² · (distance from the mean before the value) · (distance from the mean after it)."""
     found, signal, norm = 0.0, 0.0, 0.0
     for place, (value, weight) in enumerate(members):
         before = signal / norm - value if place else 0.0
@@ -63,14 +63,14 @@ def _scatter(members: list[tuple[float, float]]) -> float:
 
 
 def ring(found: Profile, axis: list[float], ring_min: float, ring_max: float) -> float:
-    """The mean of the bins of which the centres lie from the one to the other; equal bounds: of all."""
+    """Return the mean of the bins with centres from `ring_min` to `ring_max`; with equal bounds, of all bins."""
     inside = [place for place, at in enumerate(axis) if ring_min <= at <= ring_max or ring_min == ring_max]
     norm = sum(found.norm[place] for place in inside)
     return sum(found.signal[place] for place in inside) / norm if norm else math.nan
 
 
 def judged(mean: float, min_intensity: float, max_intensity: float) -> str:
-    """The reason of the veto; empty: it is kept."""
+    """Return the reason of the veto, empty when the image is accepted."""
     if min_intensity and not mean >= min_intensity:
         return "ring_too_weak"
     return "ring_too_strong" if max_intensity and mean > max_intensity else ""

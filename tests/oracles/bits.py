@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Oracles of kernels that look at bytes: CRC32C bit by bit, counters picked out of whole numbers, and a decoder of compressed chunks."""
+"""Oracles of kernels that process bytes: CRC32C bit by bit, counters extracted from large integers, and a decoder of compressed chunks."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ _CASTAGNOLI = 0x82F63B78  # of RFC 3720, its bits turned round
 
 
 def crc32c(data: bytes) -> int:
-    """One bit after the other."""
+    """Return the CRC32C, computed bit by bit."""
     register = 0xFFFFFFFF
     for byte in data:
         register ^= byte
@@ -18,7 +18,7 @@ def crc32c(data: bytes) -> int:
 
 
 def counters(line: bytes, bits: int) -> list[int]:
-    """The counters of a packed line: it is one large number, from which each takes the next bits."""
+    """Return the counters of a packed line: the line is one large integer, and each counter takes the next bits."""
     whole = int.from_bytes(line, "little")
     return [whole >> (place * bits) & ((1 << bits) - 1) for place in range(len(line) * 8 // bits)]
 
@@ -26,7 +26,7 @@ def counters(line: bytes, bits: int) -> list[int]:
 def unpack(
     packed: NDArray[np.uint8], bits: int, across: int, down: int, module: tuple[int, int], gap: tuple[int, int]
 ) -> list[list[int]]:
-    """The image of packed modules. `module`, `gap`: width and height; gaps hold the largest value of the type of the pixels."""
+    """Return the image of packed modules. `module`, `gap`: width and height; gaps hold the largest value of the pixel type."""
     largest = 255 if bits <= 8 else 65535 if bits <= 16 else 2**32 - 1
     (width, height), (gap_x, gap_y) = module, gap
     made = [[largest] * (across * width + (across - 1) * gap_x) for _ in range(down * height + (down - 1) * gap_y)]
@@ -38,7 +38,7 @@ def unpack(
 
 
 def lz4_block(block: bytes) -> bytes:
-    """By the description of the LZ4 block format."""
+    """Decompress a block by the description of the LZ4 block format."""
     out, at = bytearray(), 0
 
     def longer(length: int) -> int:
@@ -68,7 +68,7 @@ def lz4_block(block: bytes) -> bytes:
 
 
 def bitshuffle_lz4(chunk: bytes, element: int) -> bytes:
-    """The elements in a chunk, as the HDF5 filter 32008 describes it."""
+    """Return the elements in a chunk, by the description of HDF5 filter 32008."""
     size, block = int.from_bytes(chunk[:8], "big"), int.from_bytes(chunk[8:12], "big")
     out, at = bytearray(), 12
     whole = size // element // 8 * 8 * element
@@ -82,7 +82,7 @@ def bitshuffle_lz4(chunk: bytes, element: int) -> bytes:
 
 
 def _turned_back(planes: bytes, element: int) -> bytes:
-    """Bit planes, the least significant first, back to elements."""
+    """Return the elements from bit planes, the least significant plane first."""
     elements = len(planes) // element
     found = [0] * elements
     for plane in range(8 * element):

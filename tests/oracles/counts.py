@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Oracles of kernels that count and add pixels: plain loops over whole numbers, of the formulas in docs/kernels.
+"""Oracles of kernels that count and add pixels: plain loops over integers, by the formulas in docs/kernels.
 
-`good` says of each pixel whether it holds a value; a pixel that does not is never looked at.
+`good` is True for each pixel that holds a value; other pixels are never read.
 """
 
 import math
@@ -15,14 +15,14 @@ Good = NDArray[np.bool_]
 
 
 def values_of(image: Image, good: Good) -> list[int]:
-    """The good pixels as Python's whole numbers, row by row."""
+    """Return the good pixels as Python integers, row by row."""
     return [int(value) for value, counts in zip(image.ravel().tolist(), good.ravel().tolist(), strict=True) if counts]
 
 
 def bragg_count(
     image: Image, good: Good, threshold: int, min_pixels: int, max_pixels: int = 4294967295
 ) -> tuple[int, str]:
-    """The number of pixels at or above the threshold, and the reason of the veto; empty: it is kept."""
+    """Return the number of pixels at or above the threshold, and the reason of the veto, empty when the image is accepted."""
     bright = sum(1 for value in values_of(image, good) if value >= threshold)
     if bright < min_pixels:
         return bright, "too_few"
@@ -30,7 +30,7 @@ def bragg_count(
 
 
 def csr(image: Image, good: Good, threshold: int) -> tuple[list[int], list[int]]:
-    """Numbers and values of the pixels at or above the threshold."""
+    """Return indices and values of the pixels at or above the threshold."""
     rows, columns = image.shape
     index, found = [], []
     for row in range(rows):
@@ -44,7 +44,7 @@ def csr(image: Image, good: Good, threshold: int) -> tuple[list[int], list[int]]
 def total_counts(
     image: Image, good: Good, min_counts: int = 0, max_counts: int = 10**15, max_masked: float = 1
 ) -> tuple[int, int, str]:
-    """The sum, the number of masked pixels, and the reason of the veto; empty: it is kept."""
+    """Return the sum, the number of masked pixels, and the reason of the veto, empty when the image is accepted."""
     values = values_of(image, good)
     total, masked = sum(values), good.size - len(values)
     if Fraction(masked, good.size) > Fraction(max_masked):
@@ -55,7 +55,7 @@ def total_counts(
 
 
 def roi_stats(image: Image, good: Good, x: int, y: int, width: int, height: int) -> dict[str, float]:
-    """Sum, mean, least, largest value and number of pixels of a rectangle; least and largest are absent of an empty one."""
+    """Return sum, mean, least and largest value, and number of pixels of a rectangle. An empty one has no least and largest value."""
     inside = [(row, column) for row in range(y, y + height) for column in range(x, x + width)]
     values = [int(image[place]) for place in inside if good[place]]
     found: dict[str, float] = {"sum": sum(values), "pixels": len(values)}
@@ -66,7 +66,7 @@ def roi_stats(image: Image, good: Good, x: int, y: int, width: int, height: int)
 
 
 def accumulate(values: list[Fraction]) -> dict[str, float]:
-    """What is accumulated of one pixel, of its values in the images in which it is not masked. `max` is absent of none."""
+    """Return the accumulated quantities of one pixel from its values in the images in which it is not masked. Without values there is no `max`."""
     count, total = len(values), sum(values, Fraction(0))
     found = {"sum": float(total), "counted": float(count), "mean": float(total / count) if count else math.nan}
     if count:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Oracle of the kernel `jungfrau`: the words of the module's maker, one at a time; where pixels of double size lie; running means in 64 bits."""
+"""Oracle of the kernel `jungfrau`: conversion of one word at a time by the maker's description, places of double-size pixels, and running means in 64
+bits."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ CHIP = 256
 
 @dataclass(frozen=True)
 class Calibration:
-    """Pedestal in ADU and gain in ADU/keV, [gain][row][column]; mask, and RMS of the pedestal of G0 [row][column]."""
+    """Holds pedestal in ADU and gain in ADU/keV, [gain][row][column]; mask, and RMS of the pedestal of G0, [row][column]."""
 
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
@@ -23,7 +24,7 @@ class Calibration:
 
 
 def _kept(word: int, pedestal: list[float], gain: list[float], mask: int) -> int | None:
-    """The gain of a word that holds a value; None: the pixel is masked; −1: it is saturated."""
+    """Return the gain stage of a word with a value, None for a masked pixel, −1 for a saturated one."""
     if word in (0xFFFF, 0x4000):
         return None
     stage = {0: 0, 1: 1, 3: 2}.get(word >> 14)
@@ -36,7 +37,7 @@ def _kept(word: int, pedestal: list[float], gain: list[float], mask: int) -> int
 
 
 def pixel(word: int, pedestal: list[float], gain: list[float], mask: int, energy: float | None) -> float:
-    """Photons of `energy` in keV, or keV where it is None; of a masked pixel −32768 or NaN, of a saturated one 32767 or infinite."""
+    """Return photons of `energy` in keV, or keV when it is None. A masked pixel is −32768 or NaN, a saturated one 32767 or infinite."""
     stage = _kept(word, pedestal, gain, mask)
     if stage is None:
         return MASKED if energy else math.nan
@@ -48,7 +49,7 @@ def pixel(word: int, pedestal: list[float], gain: list[float], mask: int, energy
 
 
 def converted(words: NDArray[np.uint16], calibration: Calibration, energy: float | None) -> NDArray[np.float64]:
-    """Every pixel of an image."""
+    """Return an image with every pixel converted."""
     made = np.empty(words.shape)
     for place in np.ndindex(*words.shape):
         constants = (calibration.pedestal[:, *place].tolist(), calibration.gain[:, *place].tolist())
@@ -57,7 +58,7 @@ def converted(words: NDArray[np.uint16], calibration: Calibration, energy: float
 
 
 def _covered(pixels: int, number: int) -> list[int]:
-    """Where pixel `number` of a row, or a column, of a module lies in the assembled image: its place, then its other half."""
+    """Return the places in the assembled image of pixel `number` of a module's row or column: its own place, then that of its other half."""
     here = number + number // CHIP * 2
     if number % CHIP == CHIP - 1 and number != pixels - 1:
         return [here, here + 1]
@@ -82,7 +83,8 @@ def assembled(
     borders: Literal["shared", "masked"],
     whole_numbers: bool,
 ) -> NDArray[np.float64]:
-    """An image of modules of `module` (rows, columns), of which the first pixels lie at `places` (x, y), with room for pixels of double size."""
+    """Return an image assembled from modules of `module` (rows, columns) with their first pixels at `places` (x, y), with space for double-size
+    pixels."""
     rows, columns = module
     masked = MASKED if whole_numbers else math.nan
     height = max(y + rows + (rows - 1) // CHIP * 2 for _, y in places)
@@ -105,7 +107,7 @@ def assembled(
 
 
 class Tracked:
-    """Pedestals of G0 that follow: the published sums, of which a part is taken away for each image that comes."""
+    """Holds pedestals of G0 that follow dark images: the published sums, of which a part is removed for each new image."""
 
     def __init__(self, calibration: Calibration, images: int, sigma: float) -> None:
         assert calibration.rms is not None
@@ -116,7 +118,7 @@ class Tracked:
 
     @property
     def pedestal(self) -> NDArray[np.float64]:
-        """As they are now."""
+        """Return the present pedestals."""
         return np.asarray(self._sum / self._images)
 
     @property
@@ -124,7 +126,7 @@ class Tracked:
         return np.asarray(self._squares / self._images - self.pedestal**2)
 
     def stack(self, words: list[NDArray[np.uint16]], dark: list[bool], empty: bool) -> None:
-        """Follows the dark images of a stack and, with `empty`, pixels without a photon of its first other image."""
+        """Follow the dark images of a stack and, with `empty`, pixels without a photon in its first other image."""
         for image, is_dark in zip(words, dark, strict=True):
             if not is_dark and not empty:
                 continue
@@ -142,6 +144,6 @@ class Tracked:
                 self._squares = self._images * (variance + self.pedestal**2)
 
     def drift(self, valid: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """How far the pedestals of the valid pixels have moved, in RMS."""
+        """Return how far the pedestals of the valid pixels have moved, in units of RMS."""
         moved: NDArray[np.float64] = np.abs(self.pedestal - self.start)[valid] / self.rms[valid]
         return moved

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Oracles of kernels that look at an image by the distance from the beam. Plain loops, 64 bits, of the published descriptions.
+"""Oracles of kernels that process an image by the distance from the beam: plain loops in 64 bits, by the published descriptions.
 
-`peakfinder8`: Barty et al., J. Appl. Cryst. 47, 2014, 1118, as CrystFEL carries it out. `peakfinder`, `sparsify`: Kieffer et al., J. Appl. Cryst. 58, 2025, 138.
+`peakfinder8`: Barty et al., J. Appl. Cryst. 47, 2014, 1118, as CrystFEL implements it. `peakfinder`, `sparsify`: Kieffer et al., J. Appl. Cryst. 58,
+2025, 138.
 """
 
 import math
@@ -17,13 +18,13 @@ Pixel = tuple[int, int]  # row, column
 
 
 def distances(shape: tuple[int, int], beam_x: float, beam_y: float) -> Values:
-    """Of the middles of the pixels, from the beam."""
+    """Return the distances of pixel centres from the beam."""
     rows, columns = shape
     return np.array([[math.hypot(x + 0.5 - beam_x, y + 0.5 - beam_y) for x in range(columns)] for y in range(rows)])
 
 
 def looked_at(radius: Values, min_radius: float, max_radius: float) -> NDArray[np.bool_]:
-    """Both limits belong to the range; the largest 0 is none; a distance that is no number is not looked at."""
+    """Return True for pixels in the range. Both limits belong to it; `max_radius` 0 means no upper limit; NaN is outside."""
     farthest = max_radius if max_radius > 0 else math.inf
     return np.array([[min_radius <= one <= farthest for one in row] for row in radius.tolist()])
 
@@ -41,14 +42,14 @@ class Peak8:
 
 @dataclass(frozen=True)
 class _Ring:
-    """Mean and limit of a ring; what is above the limit is bright."""
+    """Holds mean and limit of a ring; pixels above the limit are bright."""
 
     mean: float = 0
     limit: float = math.inf
 
 
 def _rings_of(values: Values, ring: NDArray[np.int64], settings: Peak8) -> dict[int, _Ring]:
-    """Of each ring. −1 are the pixels in none: nothing there is bright."""
+    """Return mean and limit of each ring. Pixels with ring −1 belong to none, and are never bright."""
     found = {}
     for one in set(ring.ravel().tolist()) - {-1}:
         members = [value for value in values[ring == one].tolist() if not math.isnan(value)]
@@ -66,7 +67,7 @@ def _rings_of(values: Values, ring: NDArray[np.int64], settings: Peak8) -> dict[
 
 
 class Peaks8:
-    """What peakfinder8 finds in an image."""
+    """Holds the results of peakfinder8 for an image."""
 
     def __init__(self, values: Values, radius: Values, looked: NDArray[np.bool_], settings: Peak8) -> None:
         self.values, self.looked, self.settings = values, looked, settings
@@ -78,7 +79,7 @@ class Peaks8:
         self.empty = sum(math.isinf(one.limit) for number, one in rings.items() if number >= 0)
 
     def peaks(self, panels: Panels) -> list[dict[str, float]]:
-        """By panels, in each by their first pixel that is not at the panel's edge."""
+        """Return the peaks by panel, in each panel by their first pixel that is not at the panel's edge."""
         taken: set[Pixel] = set()
         found = []
         for panel in panels:
@@ -92,7 +93,7 @@ class Peaks8:
         return found
 
     def _grown(self, seed: Pixel, panel: Panel, taken: set[Pixel]) -> list[Pixel]:
-        """Bright pixels of the panel that touch, from one of them on."""
+        """Return the connected bright pixels of the panel that contain `seed`."""
         left, right, top, bottom = panel
         members, ahead = [], [seed]
         while ahead:
@@ -105,7 +106,7 @@ class Peaks8:
         return members
 
     def _around(self, middle: Pixel, panel: Panel) -> list[float]:
-        """The background of a peak: one row and column less below and to the right."""
+        """Return the background pixels of a peak: one row and column less below and to the right."""
         left, right, top, bottom = panel
         reach = 2 * self.settings.local_bg_radius
         found = []
@@ -168,13 +169,14 @@ def _moments(kept: list[float], azimuthal: bool) -> tuple[float, float]:
 
 
 def _within(kept: list[float], factor: float, azimuthal: bool) -> list[float]:
-    """Those that are not further from their mean than so many deviations."""
+    """Return the values that are within `factor` deviations of their mean."""
     mean, deviation = _moments(kept, azimuthal)
     return [one for one in kept if abs(one - mean) <= factor * deviation]
 
 
 def _bin_background(values: list[float], settings: Clip) -> tuple[float, float]:
-    """Mean and deviation of a bin; NaN of one in which no value is left. One in which the counts would leave none is clipped by its scatter that time."""
+    """Return mean and deviation of a bin, NaN when no value is left. When clipping by counts would remove all values, that round clips by the
+    scatter."""
     kept = [one for one in values if math.isfinite(one)]
     azimuthal = settings.error_model == "azimuthal" or (settings.error_model == "hybrid" and settings.cycles > 0)
     for _ in range(settings.cycles):
@@ -190,7 +192,7 @@ def _bin_background(values: list[float], settings: Clip) -> tuple[float, float]:
 
 
 def _between(values: list[float], place: float) -> float:
-    """Between the middles of two bins; that of the nearer one, the upper of both at half way, where one of them has no background."""
+    """Interpolate between the centres of two bins. When one has no background, return the value of the nearer bin, the upper one at equal distance."""
     lower = int(place)
     upper, part = min(lower + 1, len(values) - 1), place - lower
     if math.isnan(values[lower]) or math.isnan(values[upper]):
@@ -200,7 +202,7 @@ def _between(values: list[float], place: float) -> float:
 
 @dataclass(frozen=True)
 class Background:
-    """The background of an image: middles of bins, means, deviations; at each pixel, with the noise of the detector."""
+    """Holds the background of an image: centres of bins, means, deviations; and its value at each pixel, including the detector's noise."""
 
     middle: list[float]
     mean: list[float]
@@ -211,7 +213,7 @@ class Background:
 
 
 def background(values: Values, radius: Values, looked: NDArray[np.bool_], settings: Clip) -> Background:
-    """Bins of one width, at least 1e-9 pixels, from the least to the largest distance that is looked at."""
+    """Return the background with bins of equal width, at least 1e-9 pixels, from the smallest to the largest distance in range."""
     least, most = float(radius[looked].min()), float(radius[looked].max())
     step = max((most - least) / settings.bins, 1e-9)
     of_bin: list[list[float]] = [[] for _ in range(settings.bins)]
@@ -241,7 +243,7 @@ def peakfinder(
     connected: int,
     panel_of: NDArray[np.int64],
 ) -> list[dict[str, float]]:
-    """Pixels above the background that are the largest around, row by row."""
+    """Return the pixels above the background that are the largest in their neighbourhood, row by row."""
     excess = np.where(looked & np.isfinite(values), values - under.at, np.nan)
     half, (rows, columns) = patch // 2, values.shape
     peaks = []
@@ -276,7 +278,7 @@ def peakfinder(
 
 
 def sparsify(values: Values, looked: NDArray[np.bool_], under: Background, settings: Clip) -> list[int]:
-    """The numbers of the pixels that are listed."""
+    """Return the numbers of the listed pixels."""
     picked = []
     for number, (value, looks) in enumerate(zip(values.ravel().tolist(), looked.ravel().tolist(), strict=True)):
         limit = max(settings.noise, settings.cutoff * float(under.sigma.flat[number]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of azimuthal integration against plain loops, on every unit. The oracle of the bins is python/tests/data/test_azimuthal_bins.py."""
+"""Compares sums of azimuthal integration with plain loops on every unit. The oracle of the bins is python/tests/data/test_azimuthal_bins.py."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ AXIS = np.arange(BINS) + 0.5
 
 
 class Given:
-    """Bins and weights of pixels, whole or split, and images."""
+    """Holds bins and weights of pixels, whole or split, and images."""
 
     def __init__(self, split: bool, dtype: str) -> None:
         random = np.random.default_rng(5)
@@ -40,7 +40,7 @@ class Given:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As the kernel takes them."""
+        """Return the arrays in the form that the kernel takes."""
         made: dict[str, NDArray[Any]] = {"radial_axis": AXIS, "norm": self.weight.reshape(SHAPE)}
         made["dark"] = self.dark.reshape(SHAPE)
         if not self.split:
@@ -55,7 +55,7 @@ class Given:
         return made
 
     def through(self, unit: str, **parameters: Any) -> Found:
-        """What the kernel makes of the images."""
+        """Return the kernel's results for the images."""
         images = self.pixels if self.dtype.kind == "f" else self.images
         special = {} if self.dtype.kind == "f" else {GAP: "gap"}
         kernel = {"name": "azimuthal", "poni": "", "splitting": "bbox" if self.split else "no", **parameters}
@@ -64,7 +64,7 @@ class Given:
         return made(images.astype(self.dtype))
 
     def profiles(self, errors: str) -> list[azimuthal.Profile]:
-        """The same by the oracle."""
+        """Return the oracle's results for the images."""
         weight, dark = self.weight.tolist(), self.dark.tolist()
         return [azimuthal.profile(image, self.shares, weight, dark, BINS, errors) for image in self.pixels]
 

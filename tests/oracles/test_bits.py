@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels and codecs that look at bytes, against their definitions, on every unit."""
+"""Compares kernels and codecs of bytes with their definitions, on every unit."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that count and add pixels, against loops over whole numbers, on every unit."""
+"""Compares kernels that count and add pixels with loops over integers, on every unit."""
 
 from fractions import Fraction
 from typing import Any
@@ -17,7 +17,7 @@ NOT_COUNTED = -(2**63)
 
 
 def reasons(found: Any) -> list[str]:
-    """Of each image; empty: it is kept."""
+    """Return the veto reason of each image, empty for an accepted one."""
     return [image.reason for image in found]
 
 

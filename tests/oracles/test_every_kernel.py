@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kernel has an oracle, and no oracle shares anything with what it judges."""
+"""Checks that every kernel has an oracle, and that no oracle shares code with the program."""
 
 import ast
 import re
@@ -17,12 +17,12 @@ FOREIGN = ("numpy",)
 
 
 def oracles() -> list[Path]:
-    """Modules beside the tests, without what runs the kernels."""
+    """Return the oracle modules, which are beside the tests, without the modules that run kernels."""
     return [file for file in sorted(HERE.glob("*.py")) if not file.name.startswith("test_") and file.stem != "units"]
 
 
 def judged() -> dict[str, Path]:
-    """By kernel, the test that compares it, as each test declares it."""
+    """Return the test that compares each kernel, as the tests declare it."""
     found: dict[str, Path] = {}
     for file in sorted(HERE.glob("test_*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
@@ -32,7 +32,7 @@ def judged() -> dict[str, Path]:
 
 
 def imported(file: Path) -> set[str]:
-    """Names of the packages that a file imports."""
+    """Return the names of the packages that a file imports."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

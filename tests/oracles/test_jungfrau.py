@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion, assembly and tracking of JUNGFRAU against the words of its maker, on every unit."""
+"""Compares conversion, assembly and tracking of JUNGFRAU with the oracle, on every unit."""
 
 import functools
 from typing import Any, Literal
@@ -18,7 +18,7 @@ DARK = 1  # of the flags of a frame record
 
 
 def calibration(shape: tuple[int, int], seed: int = 1) -> jungfrau.Calibration:
-    """As of a detector, with pixels of which the pedestal or the gain says that they are none, and with masked ones."""
+    """Return a realistic calibration, with masked pixels and pixels with an invalid pedestal or gain."""
     random = np.random.default_rng(seed)
     pedestal = np.stack([random.normal(level, 60, shape) for level in (2500, 15000, 14500)]).astype(np.float32)
     gain = np.stack([random.normal(level, abs(level) / 50, shape) for level in (41, -1.4, -0.1)]).astype(np.float32)
@@ -33,7 +33,7 @@ def calibration(shape: tuple[int, int], seed: int = 1) -> jungfrau.Calibration:
 
 
 def words(shape: tuple[int, int], images: int) -> NDArray[np.uint16]:
-    """Random ones of all gains; ties of photons; those that say something by themselves."""
+    """Return random words of all gains, with halves of photons, and words with a special meaning."""
     random = np.random.default_rng(2)
     made = random.integers(0, 65536, (images, *shape)).astype(np.uint16)
     small = random.random(made.shape) < 0.6
@@ -47,7 +47,7 @@ def words(shape: tuple[int, int], images: int) -> NDArray[np.uint16]:
 
 
 def through(unit: str, given: jungfrau.Calibration, images: NDArray[np.uint16], **more: Any) -> Found:
-    """What the kernel makes of the words."""
+    """Return the kernel's results for the words."""
     run = {key: more.pop(key) for key in ("stack", "modules", "module_shape", "fused") if key in more}
     kernel = {"name": "jungfrau", "photon_energy_kev": ENERGY, **more}
     made = Pipeline([kernel], images.shape[1:], np.uint16, calibration=given, unit=unit, **run)
@@ -116,7 +116,7 @@ MODULE, PLACES, TWO_MODULES = (259, 515), [(0, 0), (2, 264)], (264 + 259 + 2, 2 
 
 @functools.cache
 def two_modules(borders: Literal["shared", "masked"], output: str) -> tuple[Any, Any, Any]:
-    """Calibration, words, and the assembled image by the oracle, which takes seconds."""
+    """Return calibration, words, and the image assembled by the oracle, which takes seconds."""
     given, images = calibration(TWO_MODULES), words(TWO_MODULES, 1)
     inside = np.zeros(TWO_MODULES, bool)
     for left, top in PLACES:

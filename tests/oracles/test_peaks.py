@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that look at an image by the distance from the beam, against plain loops, on every unit."""
+"""Compares kernels that process an image by the distance from the beam with plain loops, on every unit."""
 
 from dataclasses import asdict
 from typing import Any
@@ -25,7 +25,8 @@ limits = pytest.mark.parametrize(
 
 
 def images(dtype: str = "uint8") -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """As a pipeline takes them, and with NaN where a pixel is masked: random spots, also at borders, nothing, all masked, a flat one, outliers."""
+    """Return images for a pipeline, and the same with NaN at masked pixels: random spots, also at borders, empty, all masked, flat, and with
+    outliers."""
     random = np.random.default_rng(11)
     radius = rings.distances(SHAPE, **BEAM)
     made = random.poisson(1 + 6 * np.exp(-radius / 15), (7, *SHAPE))
@@ -44,7 +45,7 @@ def images(dtype: str = "uint8") -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 def through(kernel: dict[str, Any], unit: str, pixels: NDArray[Any], **more: Any) -> Found:
-    """What the kernel finds."""
+    """Return the kernel's results."""
     special = {} if pixels.dtype.kind == "f" else {GAP: "gap"}
     return Pipeline([kernel], SHAPE, pixels.dtype, unit=unit, special=special, **more)(pixels)
 

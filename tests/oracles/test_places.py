@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distances that peak finders are given, of the files that say where pixels lie, against the numbers in these files."""
+"""Compares the distances that peak finders get from geometry files with the numbers in these files."""
 
 from pathlib import Path
 

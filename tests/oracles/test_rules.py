@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of vetoes against Python's own expressions, on every unit."""
+"""Compares rules of vetoes with Python's own expressions, on every unit."""
 
 from typing import Any
 

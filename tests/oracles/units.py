@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units of this machine on which kernels are compared with their oracles, and images that say which of their pixels hold a value."""
+"""Lists the units of this machine on which kernels are compared with their oracles, and makes images with known masked pixels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,35 +24,35 @@ _SHAPES = ((1, 1), (1, 7), (9, 1), (5, 13), (37, 29))
 
 
 def shapes_of(unit: str) -> tuple[tuple[int, int], ...]:
-    """Of small images; devices, which build a program for each, get one."""
+    """Return the shapes of small images; devices get one, because they build a program for each shape."""
     return _SHAPES if unit == "cpu" else _SHAPES[-1:]
 
 
 @dataclass(frozen=True)
 class Images:
-    """Images [image][row][column]; values from `gap` on say that a pixel is masked."""
+    """Holds images [image][row][column]; values from `gap` on mean a masked pixel."""
 
     pixels: NDArray[Any]
     gap: int
 
     @property
     def good(self) -> NDArray[np.bool_]:
-        """Where there is a value."""
+        """Return True where a pixel holds a value."""
         return np.asarray(self.pixels < self.gap)
 
     @property
     def special(self) -> dict[int, str]:
-        """As a pipeline is told it."""
+        """Return the special values in the form of a pipeline's argument."""
         return {self.gap: "gap", int(np.iinfo(self.pixels.dtype).max): "dead"}
 
     def through(self, kernels: list[dict[str, Any]], unit: str, **more: Any) -> Found:
-        """What a pipeline finds in them."""
+        """Return a pipeline's results for the images."""
         made = Pipeline(kernels, self.pixels.shape[1:], self.pixels.dtype, unit=unit, special=self.special, **more)
         return made(self.pixels)
 
 
 def drawn(seed: int, shape: tuple[int, int], dtype: str, count: int = 7) -> Images:
-    """Random images: sparse, dense, dark, all masked, with the least and the largest value that there may be, and masked pixels."""
+    """Return random images: sparse, dense, dark, all masked, with the least and the largest allowed value, and with masked pixels."""
     random = np.random.default_rng(seed)
     largest = int(np.iinfo(dtype).max) - 3  # the largest value of a count
     images = random.poisson(0.3, (count, *shape)).astype(np.int64)

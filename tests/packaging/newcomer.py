@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the wheel of build/wheel/dist to a live image in a browser, as the tutorial says it: what it types is typed, in a new folder, and timed.
+"""Follows the tutorial from the wheel in build/wheel/dist to a live image in a browser: it types the tutorial's commands in a new folder, and
+measures the time.
 
-Usage: python -m tests.packaging.newcomer [--json FILE]. Exit status 1 when it takes longer than the tutorial says. Pip takes packages from where this machine's pip does; versions are those of
-requirements/run.lock.
+Usage: python -m tests.packaging.newcomer [--json FILE]. Exit status 1 when it takes longer than the tutorial says. Pip gets packages from this
+machine's configured index, with the versions of requirements/run.lock.
 """
 
 import json
@@ -28,7 +29,7 @@ _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     install, file, dashboard = _blocks()
     if sys.version_info >= (3, 12):
         install = install.replace("cp311", "abi3")  # as the tutorial says
@@ -61,7 +62,7 @@ def main() -> int:
 
 
 def _blocks() -> tuple[str, str, str]:
-    """What the tutorial says: how to install it, the run file, and what to type then."""
+    """Return the tutorial's texts: the installation, the run file, and the commands after it."""
     text = (ROOT / "docs" / "tutorials" / "from_a_wheel.md").read_text(encoding="utf-8")
     part = text[text.index(SECTION) :].partition("\n## ")[0]
     (_, install), (_, file), (_, dashboard) = _FENCE.findall(part)
@@ -69,7 +70,7 @@ def _blocks() -> tuple[str, str, str]:
 
 
 def _until_seen(server: "subprocess.Popen[str]", began: float) -> float:
-    """Opens the page, starts the run, and waits for its image and its end."""
+    """Open the page, start the run, and wait for its image and its end; return the seconds."""
     assert server.stdout is not None
     url = server.stdout.readline().removeprefix("dashboard: ").strip()
     token = server.stdout.readline().removeprefix("token for orders: ").strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that names the version or the requirements of a release agrees with CMakeLists.txt and pyproject.toml."""
+"""Checks that all files that state the version or the requirements of a release agree with CMakeLists.txt and pyproject.toml."""
 
 import ast
 import os
@@ -152,7 +152,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def release(tmp_path: Path) -> Run:
-    """Return a caller of commands in a tree whose release has been built, with steps that do nothing."""
+    """Return a function that runs commands in a tree with a built release and with empty build steps."""
     place = tmp_path / "tools/release"
     place.mkdir(parents=True)
     for script in ("make_release.sh", "check_tree.sh"):

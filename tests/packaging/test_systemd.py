@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The unit of long-lived nodes, as systemd itself reads it."""
+"""Checks the unit of long-lived nodes with systemd itself."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason=
 
 
 def analyze(folder: Path, *words: str) -> str:
-    """What it says of the unit, whose program is one that is there."""
+    """Return the output of systemd-analyze for the unit, with an existing program in it."""
     text = UNIT.read_text().replace("/opt/rashpa/bin/rashpa", "/bin/true")
     for role in ("receiver", "emulator"):
         (folder / f"rashpa-node@{role}.service").write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page about services as typed, in namespaces with a machine's folders of their own: a node by the page's words and the unit's, as another user."""
+"""Types the page about services in namespaces with separate system folders: a node by the page's and the unit's commands, as another user."""
 
 import os
 import re
@@ -58,7 +58,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def blocks() -> list[str]:
-    """What the page has to be typed, without what is behind the start of the service."""
+    """Return the commands of the page, up to the start of the service."""
     found = re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     return [text.partition("sudo systemctl")[0] for text in found]
 
@@ -69,13 +69,13 @@ def of_unit(key: str) -> str:
 
 
 def environment_of(text: str) -> dict[str, str]:
-    """As systemd.exec(5) reads it: comments are lines of their own, all else behind `=` is the value."""
+    """Return the variables as systemd.exec(5) reads them: comments are separate lines, and everything after `=` is the value."""
     lines = [line.strip() for line in text.splitlines()]
     return dict(line.split("=", 1) for line in lines if line and line[0] not in "#;")
 
 
 def command_of(environment: dict[str, str]) -> list[str]:
-    """ExecStart: `$NAME` becomes words, `${NAME}` one."""
+    """Return the words of ExecStart: `$NAME` becomes several words, `${NAME}` one."""
     words: list[str] = []
     for word in shlex.split(of_unit("ExecStart").replace("%i", "receiver")):
         whole = re.fullmatch(r"\$(\w+)", word)
@@ -84,7 +84,7 @@ def command_of(environment: dict[str, str]) -> list[str]:
 
 
 def main() -> None:
-    """The rest of the test, in the namespaces, as systemd would do it."""
+    """Run the rest of the test inside the namespaces, as systemd would."""
     environment = environment_of(Path("/etc/rashpa/receiver.env").read_text())
     assert re.fullmatch(r"[0-9a-f]{64}", environment["RASHPA_TOKEN"])
     assert environment["RASHPA_DATA"] == "/data"

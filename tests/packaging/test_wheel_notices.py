@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wheel has the licences of all that it carries: libraries of the distribution, compiled sources, and the CUDA runtime."""
+"""Checks that a wheel has the licences of all its contents: libraries of the distribution, compiled sources, and the CUDA runtime."""
 
 import base64
 import csv

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folders of foreign programs, which `make peers` builds. Where one is absent its tests are left out, with the reason."""
+"""Finds the folders of foreign programs, which `make peers` builds. Tests of a missing one are skipped, with the reason."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of slsDetectorPackage for tests: its virtual detectors, its text client, and slsReceiver."""
+"""Runs programs of slsDetectorPackage for tests: its virtual detectors, its text client, and slsReceiver."""
 
 import os
 import subprocess
@@ -54,13 +54,13 @@ class SlsPackage:
             one.wait(GUARD_S)
 
     def put(self, *commands: str) -> None:
-        """Give commands of the text client, each a text of blanks between its words. Raise AssertionError where one is refused."""
+        """Give commands to the text client, each as one text. Raise AssertionError when one is refused."""
         for command in commands:
             said = self._put(*command.split())
             assert "ERROR" not in said, f"{command}: {said}"
 
     def words(self, *command: str) -> list[str]:
-        """Return the command line of the text client, for others to carry out."""
+        """Return the command line of the text client for another program to run."""
         name = self._environment["SLSDETNAME"]
         return ["/usr/bin/env", f"SLSDETNAME={name}", str(self._programs / "sls_detector_put"), *command]
 

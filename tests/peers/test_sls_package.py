@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Foreign code both ways: slsReceiver takes our emulator's datagrams, and the virtual detectors of slsDetectorPackage are taken by ours."""
+"""Tests foreign code in both directions: slsReceiver receives our emulator's datagrams, and our receiver receives those of slsDetectorPackage's
+virtual detectors."""
 
 import json
 import subprocess
@@ -26,14 +27,14 @@ _FRAMES = 20
 
 
 def pattern(frame: int) -> NDArray[np.uint16]:
-    """Return a frame that holds its number, row and column, as no other does."""
+    """Return a frame that identifies its number, row and column uniquely."""
     rows, columns = np.mgrid[0:512, 0:1024]
     made: NDArray[np.uint16] = (rows * 131 + columns * 7 + frame * 977 & 0x3FFF).astype("<u2")
     return made
 
 
 def source(folder: Path, port: int) -> telegram.Source:
-    """The order to an emulator that plays a JUNGFRAU module to one port."""
+    """Return the order to an emulator that plays a JUNGFRAU module to one port."""
     np.save(folder / "frames.npy", np.stack([pattern(frame) for frame in range(5)]))
     place = telegram.Placement(
         pixels_offset=0, slot_bytes=1 << 20, slots=4, first_line_offset=0, pitch=2048, line_bytes=2048, lines=512, records_offset=4 << 20

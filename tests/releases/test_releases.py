@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that each release has written are read by the code of today, and every pixel is the one that was stored (docs/reference/compatibility.md)."""
+"""Reads files of each release with the present code, and compares every pixel with the stored one (docs/reference/compatibility.md)."""
 
 import json
 import shutil

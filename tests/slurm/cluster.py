@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm of one machine in a folder of its own: Debian's munged, slurmctld and slurmd, on free ports, ended with the test."""
+"""Runs a Slurm cluster of one machine in a separate folder: Debian's munged, slurmctld and slurmd, on free ports, until the end of the test."""
 
 import contextlib
 import getpass
@@ -49,7 +49,7 @@ PartitionName=daq Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscri
 
 
 def missing() -> list[str]:
-    """Programs that are not installed."""
+    """Return the programs that are not installed."""
     return [name for name in PROGRAMS if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None]
 
 
@@ -61,7 +61,8 @@ def _free_port() -> int:
 
 @contextlib.contextmanager
 def cluster(folder: Path, cpus: int | None = None) -> Iterator[dict[str, str]]:
-    """The environment in which Slurm's commands find it. `cpus`: that Slurm takes the machine to have, and a GPU that nobody opens."""
+    """Run the cluster during the context, and yield the environment for Slurm's commands. `cpus`: the number that Slurm assumes; it also assumes a
+    GPU, which is never used."""
     for name in ("state", "spool"):
         (folder / name).mkdir()
     key = folder / "munge.key"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""These tests start a cluster: they run when they are asked for, `make test-slurm`."""
+"""Skips these tests, which start a cluster, unless they are selected: `make test-slurm`."""
 
 import pytest
 

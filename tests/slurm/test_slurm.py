@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs whose nodes are job steps of a real Slurm: `make test-slurm`."""
+"""Tests runs with nodes as job steps of a real Slurm: `make test-slurm`."""
 
 import contextlib
 import json
@@ -36,7 +36,7 @@ def run_file(folder: Path, frames: int = 300, extra: str = "", orphaned: str = "
 
 
 def steps(environment: dict[str, str]) -> list[str]:
-    """Names of what runs."""
+    """Return the names of the running steps."""
     done = subprocess.run(["squeue", "-h", "-o", "%j"], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.split()
 
@@ -55,7 +55,7 @@ def written(folder: Path) -> int:
 
 @contextlib.contextmanager
 def killed(path: Path, environment: dict[str, str]) -> Iterator[None]:
-    """A run whose manager was killed when images were stored."""
+    """Start a run, and kill its manager when images are stored."""
     command = [*COMMAND, "run", str(path), "-q", "--launcher", "slurm"]
     manager = subprocess.Popen(command, cwd=path.parent, env=environment, stderr=subprocess.DEVNULL)
     try:

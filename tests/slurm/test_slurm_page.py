@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page about clusters as typed, in namespaces with a machine's name and addresses of their own: its command, and its words for one node."""
+"""Types the page about clusters in namespaces with a separate machine name and addresses: its command, and its words for one node."""
 
 import os
 import re
@@ -41,7 +41,7 @@ pytestmark = [
 
 
 def blocks(language: str) -> list[str]:
-    """What the page has to be typed."""
+    """Return the commands of the page."""
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
@@ -58,7 +58,7 @@ def test_a_run_is_carried_out_by_the_words_of_the_page(tmp_path: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """The rest of the test, in the namespaces."""
+    """Run the rest of the test inside the namespaces."""
     (command,), (node,) = blocks("sh"), blocks("toml")
     programs = folder / "bin"
     programs.mkdir()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile traffic at a door during a run at 500 Hz: every image is stored, and memory stays within what docs/reference/doors.md says. `make test-strangers` takes
-60 s a door."""
+"""Sends hostile traffic to a service during a run at 500 Hz: every image is stored, and memory stays within the limits of docs/reference/doors.md.
+`make test-strangers` takes 60 s for each service."""
 
 import contextlib
 import functools
@@ -52,7 +52,7 @@ PATHS = [
 
 @contextlib.contextmanager
 def process(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """One that says a line when it is ready."""
+    """Run a process during the context; yield it with the line that it prints when it is ready."""
     environment = {**os.environ, "RASHPA_TOKEN": TOKEN}
     with (folder / f"{words[0]}.err").open("w") as errors:
         command = [*COMMAND, *words, "--port", "0"]
@@ -71,7 +71,7 @@ def peak_mib(pid: int) -> float:
 
 
 def visit(port: int, dice: random.Random) -> None:
-    """Once, in a way that nobody should."""
+    """Make one hostile request."""
     with socket.create_connection(("127.0.0.1", port), 1.0) as door:
         door.settimeout(0.05)
         way = dice.randrange(7)
@@ -100,7 +100,7 @@ def visit(port: int, dice: random.Random) -> None:
 
 
 def knock(port: int, until: threading.Event) -> None:
-    """For as long as the run lasts."""
+    """Make hostile requests until the run ends."""
     dice = random.Random(port)
     while not until.is_set():
         with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ def knock(port: int, until: threading.Event) -> None:
 
 
 def litter(out: Path, until: threading.Event) -> None:
-    """Lay files of somebody else at the names that managers look at, and lock what can be read."""
+    """Place foreign files under the names that managers check, and lock readable files."""
     import fcntl
 
     dice = random.Random(1)

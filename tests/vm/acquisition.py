@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acquisitions by programs `rashpa_vm_peer`: as a script for the machine, and what came of it."""
+"""Runs acquisitions with the program `rashpa_vm_peer` as scripts of the virtual machine, and reads their results."""
 
 import json
 from collections import Counter
@@ -16,7 +16,7 @@ MIXED_WIRE = {4: {"verbs": "10.0.2.1", "roce": "10.0.2.2"}, 6: {"verbs": "fd00:2
 
 @dataclass(frozen=True)
 class Acquisition:
-    """The same run for both ends; `options` are arguments of rashpa_vm_peer that both ends get."""
+    """Describes a run for both ends. `options`: arguments of rashpa_vm_peer for both ends."""
 
     source: str
     destination: str
@@ -52,7 +52,7 @@ class Acquisition:
 
 @dataclass(frozen=True)
 class Fan:
-    """One program and two at the other side, which share its two modules. The destinations' link is verbs, each on a device."""
+    """Describes a run of one source and two destinations, which share its two modules. The destinations' link is verbs, each on its own device."""
 
     source: str  # link
     hub: str  # role of the one: source (fan-out) or destination (fan-in)
@@ -77,13 +77,13 @@ class Fan:
 
 
 def peer(link: str, arguments: dict[str, str | float]) -> str:
-    """The command of one program; user-space RoCE runs where it has port 4791 for itself."""
+    """Return the command of one program. User-space RoCE runs in a namespace with its own port 4791."""
     words = " ".join(f"--{name} {value}" for name, value in arguments.items())
     return f"{'far ' if link == 'roce' else ''}rashpa_vm_peer --link {link} {words}"
 
 
 def script(programs: dict[str, str], beside: str = "") -> str:
-    """All programs at once, each by name; with `beside`, that script too."""
+    """Return a script that runs all programs at once, each by name, together with the script `beside`."""
     if beside:
         programs = {"beside": f"( {beside} )", **programs}
     return "\n".join(
@@ -99,7 +99,7 @@ def script(programs: dict[str, str], beside: str = "") -> str:
 
 @dataclass(frozen=True)
 class Played:
-    """What programs printed, by name, and what the kernel's RDMA devices counted meanwhile."""
+    """Holds the output of programs by name, and the counters of the kernel's RDMA devices meanwhile."""
 
     printed: dict[str, dict[str, Any]]
     counters: Counter[tuple[str, str]]
@@ -107,19 +107,19 @@ class Played:
     story: str
 
     def kernel_accepted(self, device: str) -> int:
-        """Packets with a right ICRC that an RDMA device of the kernel has taken."""
+        """Return the number of packets with a right ICRC that a kernel RDMA device has accepted."""
         return self.counters[device, "rcvd_pkts"]
 
     def kernel_sent(self, device: str) -> int:
         return self.counters[device, "sent_pkts"]
 
     def kernel_immediates(self, device: str) -> int:
-        """Receives that the device has completed: each is one WRITE WITH IMMEDIATE."""
+        """Return the number of receives that the device has completed; each is one WRITE WITH IMMEDIATE."""
         return self.counters[device, "rdma_recvs"]
 
 
 class Outcome(Played):
-    """That of a source and a destination."""
+    """Holds the results of a source and a destination."""
 
     @property
     def source(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Outcome(Played):
 
 
 def play(machine: Machine, name: str, programs: dict[str, str], timeout_s: float, beside: str = "") -> Played:
-    """Runs the programs (and the script `beside` at the same time) and checks that each ended well by its own judgement."""
+    """Run the programs, with the script `beside` at the same time, and check that each reports success."""
     result = machine.run(name, script(programs, beside), timeout_s)
     errors = "".join(f"\n-- {program}\n{result.text(f'{program}.err')}" for program in programs)
     story = f"{result.output}{errors}\n-- kernel\n{result.kernel}\n(log: {result.log})"
@@ -146,7 +146,7 @@ def play(machine: Machine, name: str, programs: dict[str, str], timeout_s: float
 
 
 def acquire(machine: Machine, name: str, run: Acquisition, beside: str = "") -> Outcome:
-    """Both ends of `run`."""
+    """Run both ends of `run` and return their results."""
     played = play(machine, name, run.programs(), run.timeout_s, beside)
     return Outcome(played.printed, played.counters, played.kernel, played.story)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acquisitions from a simulated card of the host to a program in the machine, whose network interface is the card's wire."""
+"""Runs acquisitions from a simulated card on the host to a program in the virtual machine, whose network interface is connected to the card."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ READY_S = 60
 
 @dataclass(frozen=True)
 class Wire:
-    """A machine, the folder that it shares with the host, and the directory of the card at the other end of its interface."""
+    """Holds a machine, the folder that it shares with the host, and the directory of the card connected to its interface."""
 
     machine: Machine
     share: Path
@@ -29,14 +29,14 @@ class Wire:
 
 
 def interface(sockets: Path) -> tuple[str, ...]:
-    """Arguments of QEMU: a network interface whose frames are datagrams between two sockets."""
+    """Return QEMU's arguments for a network interface that exchanges frames as datagrams between two sockets."""
     ends = f"local.type=unix,local.path={sockets}/machine,remote.type=unix,remote.path={sockets}/card"
     return "-netdev", f"dgram,id=card,{ends}", "-device", "virtio-net-pci,netdev=card"
 
 
 @contextmanager
 def simulated_card(program: Path, directory: Path, sockets: Path) -> Iterator[None]:
-    """The card at work."""
+    """Run the card during the context."""
     network = f"unix:{sockets}/card,{sockets}/machine"
     with subprocess.Popen(
         [program, directory, "--network", network], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -53,7 +53,7 @@ def simulated_card(program: Path, directory: Path, sockets: Path) -> Iterator[No
 
 @dataclass(frozen=True)
 class CardRun:
-    """The same run for both ends; names of options as programs have them, `_` for `-`."""
+    """Describes a run for both ends; options have the names of the programs' options, with `_` for `-`."""
 
     ip: int = 4
     frames: int = 40
@@ -89,9 +89,9 @@ def acquire_from_card(
     *,
     pushed: bool = False,
 ) -> Outcome:
-    """Both ends of `run`, with options of their own; each must end well by its own judgement. `{out}` is the folder of both.
+    """Run both ends of `run`, with additional options of each; each must report success. `{out}` is the folder of both.
 
-    `pushed`: descriptors come from software.
+    `pushed`: True when software pushes the descriptors.
     """
     here, there = ADDRESSES[run.ip]
     folder = wire.share / "run" / name

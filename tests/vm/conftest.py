@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines that live as long as a test module: with Soft-RoCE, with a simulated card, with a PCI device behind an IOMMU, with two NUMA nodes.
+"""Starts virtual machines that run as long as a test module: with Soft-RoCE, with a simulated card, with a PCI device behind an IOMMU, with two NUMA
+nodes.
 
-They start when the first test asks for them, one after the other. `make test-vm` selects these tests; elsewhere they are skipped.
+They start when the first test needs them, one after the other. `make test-vm` selects these tests; otherwise they are skipped.
 """
 
 import os
@@ -45,7 +46,7 @@ def built_program(name: str) -> Path:
 
 
 def boot(name: str, modules: list[str], programs: dict[str, Path], arguments: tuple[str, ...], append: str) -> Machine:
-    """A machine whose set-up is guest/setup_<name>; everything it leaves is in build/vm/<name>."""
+    """Return a machine with the set-up guest/setup_<name>; its files are in build/vm/<name>."""
     share = CACHE / name
     shutil.rmtree(share, ignore_errors=True)
     share.mkdir(parents=True)
@@ -71,7 +72,7 @@ def boot(name: str, modules: list[str], programs: dict[str, Path], arguments: tu
 
 @pytest.fixture(scope="module")
 def rdma() -> Iterator[Machine]:
-    """Soft-RoCE in network namespaces, as guest/setup_rdma says."""
+    """Run a machine with Soft-RoCE in network namespaces, as guest/setup_rdma configures it."""
     provider = image.provider("rxe")
     machine = boot(
         "rdma",
@@ -93,7 +94,7 @@ def rdma() -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def wire() -> Iterator[card.Wire]:
-    """Soft-RoCE on an interface whose other end is a simulated card of the host."""
+    """Run a machine with Soft-RoCE on an interface connected to a simulated card of the host."""
     provider = image.provider("rxe")
     program, peer = built_program("rashpa_card"), built_program("rashpa_vm_peer")
     # names of sockets are short
@@ -119,7 +120,7 @@ def wire() -> Iterator[card.Wire]:
 
 @pytest.fixture(scope="module")
 def numa() -> Iterator[Machine]:
-    """Two NUMA nodes, of one processor and 512 MiB each."""
+    """Run a machine with two NUMA nodes of one processor and 512 MiB each."""
     nodes = [
         ("-object", f"memory-backend-ram,id=memory{node},size=512M", "-numa", f"node,cpus={node},memdev=memory{node}")
         for node in (0, 1)
@@ -137,7 +138,7 @@ def numa() -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def edu() -> Iterator[Machine]:
-    """QEMU's teaching device "edu" behind an Intel IOMMU, bound to vfio-pci, and 16 huge pages."""
+    """Run a machine with QEMU's teaching device "edu" behind an Intel IOMMU, bound to vfio-pci, and 16 huge pages."""
     machine = boot(
         "edu",
         VFIO_MODULES,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the virtual machine boots: Debian's kernel and an initramfs of this machine's programs and ours.
+"""Makes the boot image of the virtual machine: Debian's kernel, and an initramfs of this machine's programs and ours.
 
-The kernel package is downloaded and unpacked under build/vm, never installed. The initramfs is written by ourselves (format
-"newc"), so that neither cpio nor root is needed, and made anew for each machine: it takes less than a second.
+The kernel package is downloaded and unpacked below build/vm, and never installed. This module writes the initramfs itself (format "newc"), so that
+neither cpio nor root is needed. It is made again for each machine, in less than a second.
 """
 
 import lzma
@@ -20,19 +20,19 @@ MODULE_EXTRA = {"rdma_rxe": ["crc32_generic", "crc32-pclmul"]}  # found through 
 
 
 class ImageError(Exception):
-    """The image cannot be made on this machine; the message says what is missing."""
+    """Reports that the image cannot be made on this machine; the text names the missing part."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """An unpacked kernel package."""
+    """Holds an unpacked kernel package."""
 
     image: Path
     modules: Path  # …/lib/modules/<version>
 
 
 def unpacked_kernel(cache: Path) -> Kernel:
-    """Downloads (once) and unpacks Debian's kernel package below `cache`."""
+    """Download (once) and unpack Debian's kernel package below `cache`."""
     root = cache / "kernel"
     if not list(root.glob("boot/vmlinuz-*")):
         _download_kernel(cache, root)
@@ -70,7 +70,7 @@ def _run(command: list[str], cwd: Path | None = None) -> str:
 
 
 def modules_in_order(kernel: Kernel, names: Iterable[str]) -> list[Path]:
-    """The module files of `names` and all they depend on, each after what it needs."""
+    """Return the module files of `names` and of all their dependencies, each after its dependencies."""
     files = {_module_name(path): path for path in kernel.modules.rglob("*.ko*")}
     order: dict[str, Path] = {}
 
@@ -105,7 +105,7 @@ def _depends(module: bytes) -> list[str]:
 
 
 def libraries_of(programs: Iterable[Path]) -> list[Path]:
-    """The shared libraries that `programs` load, and the dynamic linker."""
+    """Return the shared libraries that `programs` load, and the dynamic linker."""
     found: dict[str, Path] = {}
     for program in programs:
         text = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
@@ -116,7 +116,7 @@ def libraries_of(programs: Iterable[Path]) -> list[Path]:
 
 
 class Initramfs:
-    """Files of a root file system, in the order in which they were added."""
+    """Holds the files of a root file system, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[int, bytes]] = {}
@@ -130,7 +130,7 @@ class Initramfs:
         self._add(path, stat.S_IFREG | mode, content.encode())
 
     def file(self, path: str, source: Path) -> None:
-        """`path` in the machine from `source` (links are followed) here; modules are unpacked."""
+        """Add the file `source` as `path` of the machine; follow links, and decompress kernel modules."""
         content = _module_bytes(source) if ".ko" in source.name else source.read_bytes()
         self._add(path, stat.S_IFREG | stat.S_IMODE(source.stat().st_mode), content)
 
@@ -138,7 +138,7 @@ class Initramfs:
         self._add(path, stat.S_IFLNK | 0o777, target.encode())
 
     def programs(self, sources: dict[str, Path]) -> None:
-        """Programs under their path in the machine, with the libraries they load under the path they have here."""
+        """Add programs under their paths in the machine, with their libraries under the same paths as here."""
         for path, source in sources.items():
             self.file(path, source)
         for library in libraries_of(sources.values()):
@@ -157,7 +157,7 @@ class Initramfs:
 
 
 def program(name: str) -> Path:
-    """A program of this machine by name."""
+    """Return a program of this machine by name."""
     found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin")
     if not found:
         raise ImageError(f"vm: no {name}: install the packages of packages-vm.txt (make test-vm does)")
@@ -165,7 +165,7 @@ def program(name: str) -> Path:
 
 
 def provider(name: str) -> Path:
-    """The libibverbs provider `name` (a shared object that libibverbs loads by itself)."""
+    """Return the libibverbs provider `name`, a shared object that libibverbs loads itself."""
     for folder in ("/usr/lib/x86_64-linux-gnu/libibverbs", "/usr/lib64/libibverbs", "/usr/lib/libibverbs"):
         if found := sorted(Path(folder).glob(f"lib{name}-rdmav*.so")):
             return found[-1]

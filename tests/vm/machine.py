@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One QEMU machine that runs shell scripts and gives back what they said."""
+"""Runs shell scripts in a QEMU machine and returns their output."""
 
 import contextlib
 import os
@@ -14,12 +14,12 @@ STOP_S = 10.0
 
 
 class MachineError(Exception):
-    """The machine did not do what it should; the message ends with the end of its console."""
+    """Reports a failure of the machine; the text ends with the last lines of its console."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one script did: exit status (137: killed at its time limit), output, kernel messages meanwhile."""
+    """Holds the result of one script: exit status (137: killed at its time limit), output, kernel messages meanwhile."""
 
     name: str
     status: int
@@ -29,12 +29,12 @@ class Result:
     log: Path
 
     def text(self, name: str) -> str:
-        """A file that the script wrote to $OUT."""
+        """Return a file that the script wrote to $OUT."""
         return (self.files / name).read_text(errors="replace")
 
 
 class Machine:
-    """Boots in the constructor, powers off in close(). The folder `share` is /host in the machine."""
+    """Runs a machine, which boots in the constructor and powers off in close(). The folder `share` is /host in the machine."""
 
     def __init__(
         self, kernel: Path, initramfs: Path, share: Path, arguments: tuple[str, ...] = (), append: str = ""
@@ -67,7 +67,7 @@ class Machine:
             raise
 
     def run(self, name: str, script: str, timeout_s: float = 30) -> Result:
-        """Runs `script` (sh -e) and waits for its end; its log is logs/<name>.log in the share."""
+        """Run `script` (sh -e) and wait for its end; its log is logs/<name>.log in the share."""
         files = self._run / name
         files.mkdir(exist_ok=True)
         (self._run / f"{name}.sh").write_text(f"OUT=/host/run/{name}\n. /guest/functions\n{script}")
@@ -79,7 +79,8 @@ class Machine:
         return result
 
     def _ask(self, name: str, timeout_s: float) -> int:
-        """Requests and answers are files: the serial line wakes the machine up, and may lose characters on a busy host."""
+        """Send a request and return the exit status. Requests and answers are files; the serial line only wakes up the machine, and may lose
+        characters on a busy host."""
         answer = self._run / f"{name}.status"
         answer.unlink(missing_ok=True)
         partial = self._run / "request.partial"
@@ -102,7 +103,7 @@ class Machine:
         result.log.write_text(f"{text}==== status {result.status}\n")
 
     def close(self) -> None:
-        """Powers off; kills the machine when it does not within ten seconds."""
+        """Power off; kill the machine when it has not ended within ten seconds."""
         try:
             self._say("stop")
             self._qemu.wait(STOP_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sender in hardware, simulated, against the kernel's Soft-RoCE: it takes every packet that was not damaged on purpose."""
+"""Tests the simulated hardware sender with the kernel's Soft-RoCE, which accepts every packet that was not damaged on purpose."""
 
 from itertools import product
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory-mapped DMA without hardware: a PCI device behind an IOMMU writes an acquisition into a RASHPA buffer."""
+"""Tests memory-mapped DMA without hardware: a PCI device behind an IOMMU writes an acquisition into a RASHPA buffer."""
 
 import json
 

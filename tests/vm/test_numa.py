@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine of two NUMA nodes: memory is where the thread runs that sets a receiver up, which is what rashpa.node.engine.places.numa relies on."""
+"""Tests on a machine with two NUMA nodes that memory is on the node of the thread that sets up a receiver; rashpa.node.engine.places.numa relies on
+this."""
 
 import re
 

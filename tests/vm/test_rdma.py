@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our links against the kernel's Soft-RoCE: whole acquisitions, and what must be refused."""
+"""Tests our links with the kernel's Soft-RoCE: whole acquisitions, and requests that must be refused."""
 
 import re
 from itertools import product
@@ -62,7 +62,7 @@ def expect_all_arrived(run: Acquisition, outcome: Outcome) -> None:
 
 
 def expect_exact_wire(run: Acquisition, outcome: Outcome) -> None:
-    """What one end put on the wire is what the other took, by the kernel's own counters."""
+    """Check by the kernel's own counters that one end accepted exactly what the other sent."""
     reliable = run.options.get("transport", "uc") == "rc"
     if run.source == "roce" and reliable:
         # Besides the writes there are the acknowledgements of credits.
@@ -150,7 +150,7 @@ def test_packets_with_a_wrong_icrc_are_dropped_by_the_kernel_and_stand_in_the_bo
 
 @pytest.mark.parametrize("packetisation", ["only", "first_middle_last"])
 def test_a_reliable_connection_repairs_what_the_kernel_drops(rdma: Machine, packetisation: str) -> None:
-    """The kernel finds the wrong ICRC, misses the packet when the next comes, says so, and takes it when it comes again."""
+    """Damage an ICRC: the kernel detects it, reports the missing packet when the next one comes, and accepts it when it is sent again."""
     run = Acquisition(
         "roce",
         "verbs",
@@ -184,7 +184,7 @@ def test_the_kernel_refuses_a_wrong_key_and_the_reliable_source_stops(rdma: Mach
 
 @pytest.mark.parametrize(("source", "destination"), [("roce", "verbs"), ("verbs", "roce")])
 def test_the_books_of_a_whole_acquisition_balance(rdma: Machine, source: str, destination: str) -> None:
-    """Four modules, more images than the ring has slots, several megabytes, every image's checksum verified."""
+    """Check four modules, more images than the ring has slots, several megabytes, and every image's checksum."""
     run = Acquisition(
         source,
         destination,
@@ -228,7 +228,7 @@ def test_the_books_balance_at_each_end_of_a_fan(rdma: Machine, run: Fan) -> None
 
 
 def test_perftest_runs_beside_an_acquisition(rdma: Machine) -> None:
-    """The kernel serves perftest's queue pairs and ours at the same time; neither disturbs the other."""
+    """Check that the kernel serves perftest's queue pairs and ours at the same time, without disturbing each other."""
     run = Acquisition("roce", "verbs", frames=40)
     outcome = acquire(rdma, "perftest-beside", run, "perftest_write -c UC -x 1 -n 200 -s 8192 -m 1024")
     expect_all_arrived(run, outcome)
@@ -236,7 +236,7 @@ def test_perftest_runs_beside_an_acquisition(rdma: Machine) -> None:
 
 
 def test_perftest_writes_between_two_devices_of_the_kernel(rdma: Machine) -> None:
-    """The machine itself is sound: no program of ours takes part."""
+    """Check the machine itself: no program of ours takes part."""
     result = rdma.run("perftest", "perftest_write -c UC -x 2 -n 200 -s 8192 -m 4096", 60)
     assert result.status == 0, result.output
     assert re.search(r"^ 8192 +200 ", result.output, re.MULTILINE), result.output

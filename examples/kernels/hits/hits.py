@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel for rashpa in Python: how many pixels are bright, where their centre of mass is, and a veto on images with few. README.md says how it is run."""
+"""A kernel for rashpa in Python: it counts bright pixels, computes their centre of mass, and vetoes images with few. README.md says how to run it."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels for rashpa on a GPU: CuPy counts bright pixels and vetoes, PyTorch finds where their centre of mass is. README.md says how they are run."""
+"""Kernels for rashpa on a GPU: CuPy counts bright pixels and vetoes images, PyTorch computes the centre of mass. README.md says how to run them."""
 
 from typing import Any
 
