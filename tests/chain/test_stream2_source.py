@@ -82,7 +82,7 @@ for place, number in enumerate(order):
         socket.send(b"\\x81" * 40)
     packing = ("bslz4", "lz4", "zstd", "")[place % 4]
     socket.send(cbor2.dumps({
-        "type": "image", **common, "image_id": number, "series_date": "2025-03-01T12:00:00Z", "start_time": [number * 10**6, 10**9],
+        "type": "image", **common, "image_id": number, "real_time": [3, 1000], "series_date": "2025-03-01T12:00:00Z", "start_time": [number * 10**6, 10**9],
         "data": {name: tagged(image_of(number, t), packing) for t, name in enumerate(names)},
     }))
 socket.send(cbor2.dumps({"type": "end", **common}))
@@ -134,6 +134,7 @@ def test_images_of_a_foreign_sender_are_those_it_has_made(foreign: tuple[Path, i
     assert counts["malformed"] == 1
     series = rashpa.open(folder / "eiger2_both_master.h5")
     frames = [number for number in range(12) if number != 6]
+    assert set(series.tables.counted("real_time")) == {3_000_000, -1}
     for place, number in enumerate(frames):
         image: NDArray[np.uint16] = np.asarray(series.image(place))
         for threshold in range(2):
@@ -228,6 +229,7 @@ def test_a_series_of_version_1_has_pixels_times_mask_and_flat_field(tmp_path: Pa
     assert flat.shape == (64, 96)
     assert (flat == 1.5).all()
     began = 1_700_000_037_000_000_000  # TAI
+    np.testing.assert_array_equal(series.tables.counted("real_time"), [2_000_000] * 8)
     np.testing.assert_array_equal(series.tables.timestamp_ns, [began + number * 2_500_000 for number in range(8)])
     for number in range(8):
         made = np.random.default_rng(number).poisson(3, (64, 96)).astype(np.uint16)

@@ -15,8 +15,8 @@ COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
 OF_METHOD = frozenset({"empty_rings"})
 """Columns of kernels that tell of their method, and of no hit."""
-OF_HEADER = frozenset({"detector_frame", "bunch_id", "detector_time", "exposure", "daq_info", "module_id"})
-"""Columns that a detector tells with its packets (src/rashpa/link/sls/header.cpp)."""
+OF_HEADER = frozenset({"detector_frame", "bunch_id", "detector_time", "exposure", "daq_info", "module_id", "real_time"})
+"""Columns that a detector tells with its packets or messages (src/rashpa/link/sls/header.cpp, src/rashpa/link/stream2/receiver.cpp)."""
 ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
 
 

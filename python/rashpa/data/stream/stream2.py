@@ -201,7 +201,7 @@ def read_message(data: bytes | memoryview) -> Start | Image | End | Other:
     """Decode a message. Raise StreamError when it is none of this interface, or exceeds a limit."""
     if bytes(data[:1]) == b"{" or b"dheader-1" in bytes(data[:64]):
         raise StreamError(
-            "a message of Stream V1 (JSON); set the detector's stream interface to version 2, whose messages are CBOR"
+            "a message of Stream V1 (JSON); set the detector's stream interface to version 2, whose messages are CBOR, or take it by a run (link.kind stream2)"
         )
     try:
         found = loads_cbor(data)

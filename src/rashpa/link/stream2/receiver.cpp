@@ -76,7 +76,8 @@ void Stream2Receiver::connect(std::span<const Endpoint> senders) {
 }
 
 std::vector<Column> Stream2Receiver::header_columns() const {
-  return impl_->config.options.dialect == Dialect::sls ? sls::header_columns() : std::vector<Column>();
+  if (impl_->config.options.dialect == Dialect::sls) return sls::header_columns();
+  return {{"real_time", Column::Type::i64, "ns", "exposure of the image, as its message says; 0: it does not", true}};
 }
 
 std::vector<std::string> Stream2Receiver::descriptions() const { return impl_->thread->starts(); }

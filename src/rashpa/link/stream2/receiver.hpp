@@ -37,7 +37,7 @@ class Stream2Receiver final : public ThreadedReceiver, public Describing, public
   void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool sources_write() const noexcept override { return false; }
   [[nodiscard]] std::vector<std::string> descriptions() const override;
-  /// Returns no columns for detectors that send no headers.
+  /// Returns the words of the header for sls, and the exposure for others.
   [[nodiscard]] std::vector<Column> header_columns() const override;
 
  private:

@@ -62,6 +62,7 @@ void read_times(const Buffer& message, Message& out) noexcept {
   if (message.frames() < 4) return;
   const JsonObject times(message.frame(3));
   const auto began = times.count("start_time");
+  if (times.good()) out.words[0] = times.count("real_time").value_or(0);
   if (!times.good() || !began || !times.text("htype").starts_with("dconfig-1.")) return;
   if (*began < kFirstDate) {
     out.since_ns = *began;

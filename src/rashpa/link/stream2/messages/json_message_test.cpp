@@ -57,6 +57,7 @@ TEST(Stream1Message, a_start_has_the_date_of_its_description_and_images_the_time
     return message;
   };
   EXPECT_EQ(timed("7").since_ns, 7U);
+  EXPECT_EQ(timed("7").words[0], 2U) << "real_time";
   EXPECT_EQ(timed("7").timestamp_ns, 0U);
   EXPECT_EQ(timed("1700000000123000000").timestamp_ns, kAt) << "a time behind 2001 is a date";
   EXPECT_FALSE(timed("1700000000123000000").since_ns);

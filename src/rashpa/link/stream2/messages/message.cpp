@@ -52,10 +52,10 @@ std::optional<std::string_view> date_text(CborReader& in) noexcept {
 
 /// The time of an image, as its message has it.
 struct Times {
-  std::string_view date;  // of the first image
-  std::uint64_t since = 0;
-  std::uint64_t unit = 0;  // of a second
-  std::uint64_t own = 0;   // user_data of our own sender
+  std::string_view date;                          // of the first image
+  std::uint64_t since = 0, unit = 0;              // parts of a second, and how many make one
+  std::uint64_t exposure = 0, exposure_unit = 0;  // the same
+  std::uint64_t own = 0;                          // user_data of our own sender
 };
 
 class MessageReader {
@@ -69,6 +69,7 @@ class MessageReader {
     if (!in_.good() || !in_.at_end() || bad_ || !typed_ || !series_) return false;
     if (out_.type != Type::image) return true;
     out_.timestamp_ns = time();
+    out_.words[0] = ns_of(times_.exposure, times_.exposure_unit).value_or(0);
     return image_ && out_.channels_of_data > 0;
   }
 
@@ -82,11 +83,9 @@ class MessageReader {
     } else if (name == "series_date") {
       times_.date = date_text(in_).value_or(std::string_view());
     } else if (name == "start_time") {
-      in_.array([this](std::uint64_t at) {
-        const std::uint64_t value = in_.count().value_or(0);
-        if (at == 0) times_.since = value;
-        if (at == 1) times_.unit = value;
-      });
+      ratio(times_.since, times_.unit);
+    } else if (name == "real_time") {
+      ratio(times_.exposure, times_.exposure_unit);
     } else if (name == "channels") {
       in_.array([this](std::uint64_t at) {
         const std::string_view one = in_.text().value_or(std::string_view());
@@ -108,6 +107,14 @@ class MessageReader {
     if (name == "start") out_.type = Type::start;
     if (name == "image") out_.type = Type::image;
     if (name == "end") out_.type = Type::end;
+  }
+
+  void ratio(std::uint64_t& parts, std::uint64_t& unit) noexcept {
+    in_.array([&](std::uint64_t at) {
+      const std::uint64_t value = in_.count().value_or(0);
+      if (at == 0) parts = value;
+      if (at == 1) unit = value;
+    });
   }
 
   void number(std::uint64_t& value, bool& there) noexcept {
@@ -204,12 +211,17 @@ class MessageReader {
     if (times_.own != 0) return times_.own;
     if (times_.date.empty() || times_.unit == 0) return 0;
     const auto began = utc_of_iso(times_.date);
-    const std::uint64_t seconds = times_.since / times_.unit;
-    if (!began || *began >> 62U != 0 || seconds >= kMostSeconds) return 0;
-    std::uint64_t part = times_.since % times_.unit;
-    std::uint64_t unit = times_.unit;
-    for (; unit >> 33U != 0; unit >>= 1U) part >>= 1U;  // so that the product fits
-    return tai_of_utc(*began) + seconds * kNsOfSecond + part * kNsOfSecond / unit;
+    const auto since = ns_of(times_.since, times_.unit);
+    return began && *began >> 62U == 0 && since ? tai_of_utc(*began) + *since : 0;
+  }
+
+  // A number of parts of a second; empty: it is longer than any series.
+  static std::optional<std::uint64_t> ns_of(std::uint64_t parts, std::uint64_t unit) noexcept {
+    if (unit == 0 || parts / unit >= kMostSeconds) return std::nullopt;
+    std::uint64_t part = parts % unit;
+    std::uint64_t all = unit;
+    for (; all >> 33U != 0; all >>= 1U) part >>= 1U;  // so that the product fits
+    return parts / unit * kNsOfSecond + part * kNsOfSecond / all;
   }
 
   CborReader in_;

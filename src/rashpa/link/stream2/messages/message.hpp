@@ -47,7 +47,7 @@ struct Message {
   std::optional<std::uint64_t> since_ns;  ///< ns since the begin of the series, for an image without a time of its own
   std::uint32_t flags = 0;                ///< flags of the record, for our own sender
   std::optional<std::uint32_t> module;    ///< the module of a message that has one module only, not all channels
-  FrameRecord::Words words{};             ///< words of the header of a module
+  FrameRecord::Words words{};             ///< for sls: words of the header; for others: real_time in ns, 0: not given
   bool partial = false;                   ///< the sender has lost a part of the image
   std::array<Packed, kMostChannels> data{};
   std::size_t channels_of_data = 0;

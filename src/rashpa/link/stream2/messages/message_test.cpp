@@ -27,6 +27,7 @@ TEST(Stream2Message, an_image_has_its_series_number_time_and_pixels) {
   EXPECT_EQ(message.series, 3U);
   EXPECT_EQ(message.image, 41U);
   EXPECT_EQ(message.timestamp_ns, tai_of_utc(1'735'689'600'000'000'000) + 500'000'000);
+  EXPECT_EQ(message.words[0], 1'500'000U) << "real_time";
   ASSERT_EQ(message.pixels().size(), 1U);
   const Packed& one = message.pixels()[0];
   EXPECT_EQ(one.channel, "threshold_1");

@@ -41,6 +41,9 @@ inline Bytes image_message(const ImageSays& says) {
     map.key("image_id").count(says.image);
     map.key("series_date").tag(0);
     out.text("2025-01-01T00:00:00Z");
+    map.key("real_time").array(2);
+    out.count(3);
+    out.count(2000);
     map.key("start_time").array(2);
     out.count(5'000'000);
     out.count(10'000'000);
