@@ -30,6 +30,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Threads of OpenMP, as pyFAI has them, otherwise keep a processor busy while they wait for each other: workers have fewer processors than such threads.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Each process that imports numpy otherwise starts threads of OpenBLAS, which keep a processor busy for 30 ms before they sleep.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_configure() -> None:

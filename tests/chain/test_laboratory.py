@@ -39,8 +39,7 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def _rashpa(folder: Path, *arguments: str) -> None:
-    program = "import sys; from rashpa.cli.entry import main; sys.exit(main())"
-    command = [sys.executable, "-c", program, *arguments]
+    command = [sys.executable, "-m", "rashpa.cli.entry", *arguments]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
 
 

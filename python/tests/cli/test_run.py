@@ -187,7 +187,7 @@ def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path)
         "from rashpa.cli.main import app\n"
         "app(['run', '--quiet', sys.argv[1]])\n"
     )
-    command = [sys.executable, "-c", code, str(written_run(tmp_path, 100_000, 50.0))]
+    command = [sys.executable, "-m", "rashpa.testing.prepared.program", code, str(written_run(tmp_path, 100_000, 50.0))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "RUNNING\n"

@@ -169,7 +169,7 @@ entry.main()
 
 def test_a_page_that_cannot_be_drawn_costs_the_page_alone(warm_folder: Path) -> None:
     folder = warm_folder
-    words = [sys.executable, "-c", UNDRAWN, "run", "run.toml", "--output", "report"]
+    words = [sys.executable, "-m", "rashpa.testing.prepared.program", UNDRAWN, "run", "run.toml", "--output", "report"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 0, done.stderr
     assert stored(folder) == FRAMES
@@ -204,7 +204,7 @@ def test_all_who_tell_of_a_run_fail_at_once(folder: Path) -> None:
         page = stack.enter_context(subprocess.Popen(command, cwd=folder, stdout=full_disk(stack), stderr=mute))
         stack.callback(page.kill)
         done = subprocess.run(
-            [sys.executable, "-c", UNDRAWN, "run", "run.toml", "--output", "report"],
+            [sys.executable, "-m", "rashpa.testing.prepared.program", UNDRAWN, "run", "run.toml", "--output", "report"],
             cwd=folder,
             stdout=mute,
             stderr=stopped_terminal(stack),

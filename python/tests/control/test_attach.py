@@ -188,7 +188,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
     with killed_manager(tmp_path, "finish", 30, detector={"trigger": "software"}) as (out, record):
         path = find_journal(out)
         first = path.stat().st_ino
-        second = subprocess.Popen([sys.executable, "-c", program, str(path)])
+        second = subprocess.Popen([sys.executable, "-m", "rashpa.testing.prepared.program", program, str(path)])
         try:
             eventually(lambda: path.stat().st_ino != first)  # it has written its own
             assert json.loads(path.read_text())["began"] == pytest.approx(record.began, abs=0.5), "the run began once"

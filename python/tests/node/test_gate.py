@@ -229,7 +229,7 @@ def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, 
             capture_output=True,
         )
         Path(pem).write_text(Path(pem).read_text() + Path(f"{pem}.crt").read_text())
-    command = [sys.executable, "-c", NODE, *([pem] if pem else [])]
+    command = [sys.executable, "-m", "rashpa.testing.prepared.program", NODE, *([pem] if pem else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
