@@ -2,6 +2,7 @@
 """A command that is forked from a prepared process is what a command started anew is, to its parent and to itself."""
 
 import contextlib
+import importlib
 import json
 import os
 import resource
@@ -54,6 +55,17 @@ def facts(folder: Path, **how: Any) -> dict[str, Any]:
     done = subprocess.run([sys.executable, *MODULE, "receiver"], capture_output=True, text=True, check=False, **given)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("name", [*prepared_server._IMPORTED, *prepared_server._FILLED])
+def test_all_that_is_prepared_is_there(name: str) -> None:
+    """A server passes over a module that is not installed, and would pass over one that has another name now."""
+    if name.partition(".")[0] != "rashpa":
+        pytest.importorskip(name)
+        return
+    module, _, function = name.partition(":")
+    found = importlib.import_module(module)
+    assert not function or getattr(found, function).cache_info()
 
 
 @pytest.mark.parametrize("given", ["utf-8:replace", "latin-1", ":ignore"])
