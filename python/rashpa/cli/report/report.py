@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rashpa.cli.report.gain_modes import gain_mode_cautions
 from rashpa.cli.report.run_verdict import judged_files, verdict_cautions
 from rashpa.cli.ways_to_images import planned_file
 from rashpa.control.books.outcome import Outcome, keeps_of
@@ -54,7 +55,10 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = Tr
     trouble: list[str] = []
     with only_tells("the verdict on the files", trouble.append):
         judged += judged_files(outcome) if page else []
-    outcome.cautions += (*trouble, *verdict_cautions(judged))
+    modes: list[str] = []
+    with only_tells("the gain mode of the files", trouble.append):
+        modes += gain_mode_cautions(outcome)
+    outcome.cautions += (*trouble, *modes, *verdict_cautions(judged))
 
     def drawn() -> str:
         html: str = page_module().html_of(report_of(outcome, run_file, judged), outcome)
