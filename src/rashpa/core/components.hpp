@@ -21,7 +21,8 @@ std::span<const Component> components() noexcept;
 /// Returns whether this build has `component`; false for a name that is not on the list.
 bool has_component(std::string_view component) noexcept;
 
-/// Returns a message that this build lacks `component`, with its use and the way to get it. `component` is on the list.
+/// Returns the message that this build lacks `component`, with the use of the component and the way to get it.
+/// `component` is on the list.
 std::string left_out(std::string_view component);
 
 /// Throws ConfigError with "<key>: ", the message of left_out(), and `instead`, an alternative such as "use unit cpu".

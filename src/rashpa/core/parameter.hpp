@@ -134,7 +134,7 @@ class Parameters {
   std::vector<std::function<void(Config&, const Parameter&, const ParameterValue&)>> set_;
 };
 
-/// Does the same as Parameters::arrange.
+/// Arranges `values` as Parameters::arrange does, for the given owner and declaration.
 std::vector<const ParameterValue*> arrange(std::string_view owner, const std::vector<Parameter>& declared,
                                            const NamedValues& values);
 

@@ -67,7 +67,8 @@ class Buffer {
 /// Returns the path of open file `file` of process `process` for other processes of its user: the argument of
 /// Buffer::open_shared().
 std::string shared_path(int process, int file);
-/// Returns process and file of such a path. Throws ConfigError when `path` does not have exactly that form.
+/// Returns process and file of a path that shared_path() made. Throws ConfigError when `path` does not have exactly
+/// that form.
 std::pair<int, int> parse_shared_path(const std::string& path);
 
 /// Returns the bytes that a process may still allocate on this machine: MemAvailable, limited by the cgroup.

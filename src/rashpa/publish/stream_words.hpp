@@ -41,7 +41,8 @@ struct OutletWords {
 };
 
 struct StreamWords {
-  std::atomic<std::uint32_t> open{0};  ///< 1: a child runs and takes messages; the child releases, the sink acquires
+  /// 1: a child runs and takes messages. The child stores it with release, the sink loads it with acquire.
+  std::atomic<std::uint32_t> open{0};
   /// state of the message; acq_rel by sink and child in turn, for the words below and the message
   std::atomic<std::uint32_t> place{0};
   std::atomic<std::uint32_t> ask{0};

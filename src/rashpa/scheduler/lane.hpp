@@ -52,10 +52,10 @@ class Lane final : public SlotGuard {
   void abandon(std::int64_t now) noexcept;
   [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= limit_; }
 
-  /// Marks images as errored whose slot was overwritten before the unit finished, or into which lines came that had
-  /// been given up. Also those with `changed`, by image, from a comparison (empty: none was made). The thread that has
-  /// the stack after the unit calls it. Sinks that read the slot itself check again after their reading
-  /// (Stack::intact).
+  /// Marks images as errored when their slot was overwritten before the unit finished, or received lines of an image
+  /// that had been given up. `changed` has a value for each image, from a comparison of its bytes; images with another
+  /// value than 0 are marked too; empty: nothing was compared. The thread that has the stack after the unit calls it.
+  /// Sinks that read the slot itself check again after their reading (Stack::intact).
   void refuse_overwritten(Stack& stack, std::span<const std::uint8_t> changed = {}) noexcept;
   /// Counts images that were refused here or by a sink. Any thread.
   void count_overwritten(std::uint64_t images) noexcept { overwritten_.fetch_add(images, std::memory_order_relaxed); }

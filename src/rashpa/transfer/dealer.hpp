@@ -27,14 +27,15 @@ struct DealerConfig {
   Slice slice{};
   std::uint64_t images = 0;  ///< images of the slice, all of which are dealt
   std::vector<MemberConfig> members;
-  std::uint64_t replay_frames = 0;                 ///< frames behind the newest one that can be sent again
-  std::int64_t response_ns = 100'000'000;          ///< longest silence of a member with unfinished work
-  std::int64_t first_response_ns = 1'000'000'000;  ///< the same for its first stack, whose files and pages are new
-  std::int64_t patience_ns = 30'000'000'000;       ///< longest time without any fed member
-  double rate_hz = 0;                              ///< initial rate in frames per second; 0: all are due at once
-  const Timetable* times = nullptr;                ///< due times of frames; null: the rate gives them
-  bool skip = false;                               ///< true: a due frame without a credit is skipped
-  std::uint32_t run = 0;                           ///< run number, for the log
+  std::uint64_t replay_frames = 0;         ///< frames behind the newest one that can be sent again
+  std::int64_t response_ns = 100'000'000;  ///< longest silence of a member with unfinished work
+  /// longest silence of a member with its first stack, whose files and pages are new
+  std::int64_t first_response_ns = 1'000'000'000;
+  std::int64_t patience_ns = 30'000'000'000;  ///< longest time without any fed member
+  double rate_hz = 0;                         ///< initial rate in frames per second; 0: all are due at once
+  const Timetable* times = nullptr;           ///< due times of frames; null: the rate gives them
+  bool skip = false;                          ///< true: a due frame without a credit is skipped
+  std::uint32_t run = 0;                      ///< run number, for the log
   /// The most images for one member. An image that was taken back may be dealt to the same member any number of times.
   std::uint64_t most_of_member = kMostImages;
 };
@@ -153,7 +154,7 @@ class Dealer {
   };
 
   void add(const MemberConfig& member);
-  /// Updates what ports need to know whether they may send.
+  /// Updates the words from which ports learn whether they may send.
   static void publish(Member& member) noexcept;
   [[nodiscard]] static MemberReport reported(const Member& member) noexcept;
   void look(std::size_t number, std::int64_t now);

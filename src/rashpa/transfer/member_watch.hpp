@@ -30,7 +30,8 @@ struct MemberReport {
   bool in_error = false;      ///< true: the connection of any DTP is in error
   std::int64_t open_ns = 0;   ///< earliest time since which a DTP has bytes in flight without an answer; 0: none has
   std::uint64_t begun = 0;    ///< images that all DTPs have begun to send
-  std::uint64_t most_granted = 0;  ///< images granted to any DTP: the receiver has finished those a ring before
+  /// most images granted to any DTP; the receiver has finished the images that lie one ring before them
+  std::uint64_t most_granted = 0;
 };
 
 /// Follows one member of a group: images dealt, sent, and reported as done by its credits; its response time; and
@@ -40,7 +41,7 @@ class MemberWatch {
  public:
   struct Times {
     std::int64_t response_ns = 0;        ///< longest silence of a member with unfinished work
-    std::int64_t first_response_ns = 0;  ///< the same for its first stack
+    std::int64_t first_response_ns = 0;  ///< longest silence of a member with its first stack
   };
   /// The findings of a look. `done_from` … `done_to` are the images finished since the last look. `void_from` …
   /// `void_to` are those that it gave up before all DTPs had begun them, so that its copies of them are incomplete.

@@ -62,8 +62,8 @@ std::int32_t lowest(PixelFormat format) noexcept;
 /// reference.
 void add_reference(Sums& sums, const std::byte* const* images, std::size_t count, std::size_t first,
                    std::size_t last) noexcept;
-/// Does the same with the machine's widest vectors. Integers give identical sums; for float32, sum, mean and variance
-/// differ by at most 1e-12 of their largest term.
+/// Adds pixels as add_reference() does, with the machine's widest vectors. Integers give identical sums; for float32,
+/// sum, mean and variance differ by at most 1e-12 of their largest term.
 void add(Sums& sums, const std::byte* const* images, std::size_t count, std::size_t first, std::size_t last) noexcept;
 
 /// The destinations of the results from pixel 0 on; null: not requested.

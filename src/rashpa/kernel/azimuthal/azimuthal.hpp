@@ -161,7 +161,7 @@ class Scratch {
 /// pixels of an image.
 void add(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
          Scratch& scratch, Sums& sums) noexcept;
-/// Does the part of add() where vectors help: integers with up to kFewBins bins, and real numbers. Not for
+/// Adds pixels as add() does, where vectors help: integers with up to kFewBins bins, and real numbers. Not for
 /// Errors::azimuthal.
 void add_counts(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
                 Scratch& scratch, Sums& sums) noexcept;

@@ -34,8 +34,7 @@ struct Part {
   std::size_t last = 0;
   bool head = true;  ///< true: its piece of the chunk begins with the header
 };
-/// Returns part `number` of `parts` parts of an image of `bytes` bytes; it may be empty. Together, the parts are the
-/// image.
+/// Returns part `number` of an image of `bytes` bytes that is divided into `parts` parts. A part may be empty.
 Part part_of(std::size_t bytes, std::size_t element_bytes, std::size_t number, std::size_t parts) noexcept;
 
 constexpr bool is_element(std::size_t bytes) noexcept { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8; }

@@ -28,8 +28,8 @@ std::shared_ptr<const Step> step_of(const Config& config);
 std::uint32_t count_reference(const void* image, PixelFormat format, std::size_t pixels,
                               std::int32_t threshold) noexcept;
 
-/// Does the same with the machine's widest vectors. After a kernel that offers Tap::count, the count comes from that
-/// kernel.
+/// Counts as count_reference() does, with the machine's widest vectors. After a kernel that offers Tap::count, the
+/// count comes from that kernel.
 std::uint32_t count(const void* image, PixelFormat format, std::size_t pixels, std::int32_t threshold) noexcept;
 
 }  // namespace rashpa::kernel::bragg_count

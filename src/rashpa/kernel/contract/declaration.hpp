@@ -28,12 +28,13 @@ struct Port {
   };
   Kind kind = Kind::pixels;
   std::vector<PixelType> pixels{};  ///< for pixels: the possible types
-  /// A parameter's name. Pixels made: its n-th choice makes the n-th type. Scalars taken: it has the rule on them.
-  /// Verdict: it has the name of the reason.
+  /// Name of a parameter. For pixels that the step makes, its n-th choice makes the n-th type. For scalars that the
+  /// step takes, it has the rule on them. For a verdict, it has the name of the reason.
   std::string by{};
-  /// A parameter's name. List: the fraction of the pixels for which there is room. Table: the most rows of an image.
+  /// Name of a parameter. For a list, it is the fraction of the pixels for which there is room; for a table, the most
+  /// rows of an image.
   std::string capacity{};
-  /// A parameter's name, for scalars. Its value is "name=…; name=…"; the columns exist once for each name, which
+  /// Name of a parameter, for scalars. Its value is "name=…; name=…"; the columns exist once for each name, which
   /// replaces their "{}".
   std::string per{};
   /// for scalars and table: columns; profile: its arrays, float64; accumulation: possible quantities

@@ -98,7 +98,7 @@ class DevicePass {
     static_cast<void>(bench);
     return {};
   }
-  /// Returns the same as the functions of that name of CpuPass. Any thread.
+  /// Returns what CpuPass::failure() or CpuPass::notice() returns. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };

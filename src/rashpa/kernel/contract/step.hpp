@@ -151,8 +151,8 @@ struct Finding {
   std::uint8_t verdict = 0;        ///< 0: kept; n: its n-th reason
   bool failed = false;             ///< the step failed on the image (such as a full list), which is errored
   SparseView list{};               ///< in memory of the pass, valid until the place is processed again
-  TableView table{};               ///< as `list`
-  ProfileView profile{};           ///< as `list`
+  TableView table{};               ///< in memory of the pass, valid until the place is processed again
+  ProfileView profile{};           ///< in memory of the pass, valid until the place is processed again
   std::uint32_t counted = 0;       ///< the count of Tap::count
 };
 

@@ -40,12 +40,12 @@ inline constexpr std::size_t kOverflow = static_cast<std::size_t>(-1);
 std::size_t compact_reference(const void* image, PixelFormat format, std::size_t pixels, std::int32_t threshold,
                               const Entries& out) noexcept;
 
-/// Does the same with the machine's widest vectors, reading all pixels.
+/// Writes the entries as compact_reference() does, with the machine's widest vectors. Reads all pixels.
 std::size_t compact(const void* image, PixelFormat format, std::size_t pixels, std::int32_t threshold,
                     const Entries& out) noexcept;
 
-/// Does the same from marks (Tap::mark), reading only the neighbourhood of marked pixels. Marks behind the last pixel
-/// are 0.
+/// Writes the entries as compact_reference() does, from marks (Tap::mark): it reads only the neighbourhood of marked
+/// pixels. Marks behind the last pixel are 0.
 std::size_t compact_marked(const void* image, PixelFormat format, const std::uint64_t* marks, std::size_t pixels,
                            const Entries& out) noexcept;
 

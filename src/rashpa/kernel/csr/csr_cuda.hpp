@@ -22,7 +22,7 @@ struct Batch {
   const std::uint64_t* marks = nullptr;  ///< marks of Tap::mark; image i begins at word i · marks_stride
   std::size_t marks_stride = 0;
   std::uint32_t* index = nullptr;  ///< list i begins at index + i · list_stride; device memory or mapped host memory
-  void* value = nullptr;           ///< of the pixels' type, with the same layout
+  void* value = nullptr;           ///< of the pixels' type; list i begins at element i · list_stride
   std::size_t list_stride = 0;     ///< entries; at least capacity
   std::size_t capacity = 0;
   std::uint32_t* entries = nullptr;  ///< number of entries of image i at i · entries_stride; kOverflow32: no room

@@ -103,8 +103,8 @@ class Prepared {
   [[nodiscard]] const float* table(unsigned gain, std::size_t group) const noexcept {
     return reinterpret_cast<const float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup;
   }
-  /// Returns the same table for changes. Only for a calibration with Config::tracking, and pedestals within 0 … 16383
-  /// ADU.
+  /// Returns the table of group `group` in gain `gain`, for writing. Only for a calibration with Config::tracking, and
+  /// pedestals within 0 … 16383 ADU.
   [[nodiscard]] float* table(unsigned gain, std::size_t group) noexcept {
     return reinterpret_cast<float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup;
   }

@@ -345,7 +345,7 @@ __device__ __forceinline__ Converted<kOutput> convert_words_at_once(uint4 words,
   return out;
 }
 
-/// Converts the same with one branch for all eight pixels, which is faster for a single image. `other(code, k)` returns
+/// Converts eight pixels with one branch for all of them, which is faster for a single image. `other(code, k)` returns
 /// the calibration of pixel k in G1 or G2.
 template <Output kOutput, bool kCount, bool kMark, class Other>
 __device__ __forceinline__ Converted<kOutput> convert_words_together(uint4 words, const Entries& entries,

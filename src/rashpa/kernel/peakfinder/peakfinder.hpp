@@ -25,14 +25,15 @@ std::shared_ptr<const Step> step_of(const Config& config);
 std::vector<Peak> find_reference(const Config& config, const Shape& shape, const sigma_clip::Radii& radii,
                                  const void* image, PixelFormat format);
 
-/// Finds the same peaks, fast, in memory of its own. One thread at a time.
+/// Finds the peaks of find_reference(), but fast, and in memory of its own. One thread at a time.
 class Finder {
  public:
   /// Takes the memory. `radii` outlives the object. Throws ResourceError.
   Finder(const Config& config, const Shape& shape, const sigma_clip::Radii& radii);
   /// Writes the first peaks.size() peaks to `peaks`; returns the number of all peaks.
   std::size_t find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept;
-  /// Does the same for an image whose background and candidates, one bit each, are known.
+  /// Finds the peaks of an image whose background and candidates, one bit each, are known. Writes and returns as find()
+  /// does.
   std::size_t find_marked(const void* image, PixelFormat format, std::span<const sigma_clip::Bin> bins,
                           std::span<const std::uint64_t> marks, std::span<Peak> peaks) const noexcept;
   /// Returns the number of rings without background in the last image of find().

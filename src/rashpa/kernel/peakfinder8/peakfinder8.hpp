@@ -59,14 +59,15 @@ struct Limit {
 std::vector<Peak> find_reference(const Config& config, const Shape& shape, const Rings& rings, const void* image,
                                  PixelFormat format);
 
-/// Finds the same peaks, fast, in memory of its own. One thread at a time.
+/// Finds the peaks of find_reference(), but fast, and in memory of its own. One thread at a time.
 class Finder {
  public:
   /// Takes the memory. `rings` outlives the object. Throws ResourceError.
   Finder(const Config& config, const Shape& shape, const Rings& rings);
   /// Writes the first peaks.size() peaks to `peaks`; returns the number of all peaks.
   std::size_t find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept;
-  /// Does the same for an image whose ring limits and bright pixels, one bit each, are known.
+  /// Finds the peaks of an image whose ring limits and bright pixels, one bit each, are known. Writes and returns as
+  /// find() does.
   std::size_t find_bright(const void* image, PixelFormat format, std::span<const Limit> limits,
                           std::span<const std::uint64_t> bright, std::span<Peak> peaks) noexcept;
   /// Returns the limits of the last image of find().

@@ -15,10 +15,10 @@ struct SnrRounds {
 };
 /// Sigma clipping. A marked pixel may exceed mean + factor · √(deviation² + noise²).
 struct SigmaClip {
-  /// by number of values left, up to all of a ring: distance in deviations beyond which a value is left out
+  /// element n: distance in deviations beyond which a value is left out of a ring with n values left
   std::vector<double> reaches{};
   std::uint32_t cycles = 0;
-  bool azimuthal = false;  ///< true: variances come from the scatter of the pixels, at first
+  bool azimuthal = false;  ///< true: the first variances come from the scatter of the pixels
   bool hybrid = false;     ///< true: variances come from counts in the end
   double factor = 0;
   double noise = 0;

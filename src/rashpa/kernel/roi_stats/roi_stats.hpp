@@ -72,7 +72,7 @@ inline void write(const Stats& stats, std::size_t region, Finding& finding) noex
 
 /// Returns the statistics of `count` consecutive pixels of any integer format. The plain reference.
 Stats stats_reference(const void* pixels, PixelFormat format, std::size_t count) noexcept;
-/// Does the same with the machine's widest vectors.
+/// Returns the statistics of stats_reference(), with the machine's widest vectors.
 Stats stats(const void* pixels, PixelFormat format, std::size_t count) noexcept;
 
 }  // namespace rashpa::kernel::roi_stats

@@ -113,7 +113,8 @@ double reach_of(const Config& config, std::uint32_t left) noexcept;
 void background_reference(const Config& config, const Radii& radii, const void* image, PixelFormat format,
                           std::span<Bin> bins);
 
-/// Computes the same background, fast, in memory of its own, and then the pixels that exceed it. One thread at a time.
+/// Computes the background of background_reference(), but fast, and in memory of its own; then the pixels that exceed
+/// it. One thread at a time.
 class Background {
  public:
   /// Takes the memory. `radii` outlives the object. Throws ResourceError.

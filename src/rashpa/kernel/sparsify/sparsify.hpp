@@ -25,13 +25,13 @@ std::size_t capacity_of(const Config& config, std::size_t pixels) noexcept;
 std::vector<std::uint32_t> sparsify_reference(const Config& config, const sigma_clip::Radii& radii, const void* image,
                                               PixelFormat format, std::span<sigma_clip::Bin> bins);
 
-/// Finds the same pixels in an image whose background and candidates, one bit each, are known. Writes the first
-/// index.size() of them; returns the number of all.
+/// Finds the pixels of sparsify_reference() in an image whose background and candidates, one bit each, are known.
+/// Writes the first index.size() of them; returns the number of all.
 std::size_t sparsify_marked(const Config& config, const sigma_clip::Radii& radii, const void* image, PixelFormat format,
                             std::span<const sigma_clip::Bin> bins, std::span<const std::uint64_t> marks,
                             std::span<std::uint32_t> index) noexcept;
 
-/// Finds the same pixels, fast, in memory of its own. One thread at a time.
+/// Finds the pixels of sparsify_reference(), but fast, and in memory of its own. One thread at a time.
 class Sparsifier {
  public:
   /// Takes the memory. `radii` outlives the object. Throws ResourceError.

@@ -47,7 +47,7 @@ Limits limits_of(const Config& config, std::size_t pixels) noexcept;
 /// Returns the totals of `pixels` pixels of any integer format. The plain reference.
 Totals total_reference(const void* image, PixelFormat format, std::size_t pixels) noexcept;
 
-/// Does the same with the machine's widest vectors.
+/// Returns the totals of total_reference(), with the machine's widest vectors.
 Totals total(const void* image, PixelFormat format, std::size_t pixels) noexcept;
 
 }  // namespace rashpa::kernel::total_counts

@@ -53,7 +53,8 @@ std::shared_ptr<const Step> step_of(const Config& config);
 /// Unpacks `pixels` counters, a multiple of 8, from consecutive bits of `in`. Counter p has bits p · n to (p + 1) · n −
 /// 1; bit b is bit b mod 8, from the least significant, of byte b / 8. The plain reference: one bit at a time.
 void unpack_reference(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept;
-/// Does the same with the machine's widest vectors, past the caches where `out` is aligned as a vector.
+/// Unpacks as unpack_reference() does, with the machine's widest vectors, past the caches where `out` is aligned as a
+/// vector.
 void unpack(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept;
 /// Makes the pixels that this thread has unpacked visible to other threads.
 void flush() noexcept;

@@ -18,7 +18,7 @@ inline constexpr std::uint8_t kVersion = 2;  ///< the version since package 4
 
 /// The header of a datagram, with slsDetectorPackage's names in lower case.
 struct Header {
-  std::uint64_t frame_number = 0;   ///< some models send only 48 bits
+  std::uint64_t frame_number = 0;   ///< number of the frame; some models send only 48 bits of it
   std::uint32_t exposure = 0;       ///< in 100 ns; for EIGER the number of the sub-frame
   std::uint32_t packet_number = 0;  ///< within the frame of this port, from 0
   std::uint64_t bunch_id = 0;       ///< detSpec1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The ports of a detector that several sockets send together (slsReceivers): numbers of frames begin anywhere and are
-/// the same at all ports, and each port says its own end.
+/// The ports of a detector that sends through several sockets (slsReceivers). Frame numbers begin anywhere and are the
+/// same at all ports; each port announces its own end.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,12 +14,13 @@ namespace rashpa::link::stream2 {
 /// Turns frame numbers of ports into frames of the run, and counts the ports that have ended. One thread uses it.
 class PortCounts {
  public:
-  /// `first`: number of frame 0; 0: the lowest one among the first images of all ports.
+  /// Creates the counts. `first` is the number of frame 0; 0: the lowest number among the first images of all ports.
   PortCounts(std::uint64_t first, std::size_t ports) : counts_(first, ports), ended_(ports, false) {}
 
-  /// The run's frame of an image, negative before the run. Empty: nobody knows yet which number is frame 0.
+  /// Returns the run's frame of an image, negative before the run. Returns nothing while the number of frame 0 is
+  /// unknown.
   [[nodiscard]] std::optional<std::int64_t> frame(std::size_t port, std::uint64_t number, std::int64_t now) noexcept;
-  /// A port has said that nothing more comes. Returns true when all of them have.
+  /// Records that a port sends nothing more. Returns true when this holds for all ports.
   [[nodiscard]] bool end(std::size_t port) noexcept;
 
  private:

@@ -37,7 +37,7 @@ class Stream2Receiver final : public ThreadedReceiver, public Describing, public
   void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool sources_write() const noexcept override { return false; }
   [[nodiscard]] std::vector<std::string> descriptions() const override;
-  /// Returns the words of the header for sls, and the exposure for others.
+  /// Returns the columns of the words of each image's record: for sls those of the header, for others the exposure.
   [[nodiscard]] std::vector<Column> header_columns() const override;
 
  private:

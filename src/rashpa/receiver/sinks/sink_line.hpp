@@ -205,8 +205,8 @@ using SinkLines = std::vector<std::shared_ptr<SinkLine>>;
 /// wait, and the patience with those that may drop, bound its duration.
 void finish(const SinkLines& lines) noexcept;
 
-/// Returns the final books of a buffer: `decided` as offered to the sinks, corrected by the `lost` accepted images that
-/// are errored.
+/// Returns the final books of a buffer. `decided` are the books as offered to the sinks; `lost` is the number of
+/// accepted images that became errored afterwards.
 Books settled(Books decided, std::uint64_t lost, const SinkLines& lines) noexcept;
 
 }  // namespace rashpa::receiver

@@ -36,7 +36,7 @@ class Deadlines {
     of.heard = true;
     clock_.heard();
   }
-  /// Does the same as Lane::hold_deadlines().
+  /// Stops all deadlines while `held`, as Lane::hold_deadlines() does.
   void hold(bool held) noexcept { clock_.hold(held && !finishing_); }
   /// Ends the run: one deadline of silence from now on ends all images. It calls look() itself.
   void finish(std::int64_t now) noexcept;

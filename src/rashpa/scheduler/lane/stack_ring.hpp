@@ -51,7 +51,7 @@ class StackRing {
     const std::uint64_t frame = image(arrival.index).frame_number;
     return frame == kUnknownFrame || frame == arrival.record.frame_number;
   }
-  /// Returns an arrival that does not agree in the form in which it counts.
+  /// Returns the arrival as missing and corrupt, the form in which it counts when agrees() is false.
   [[nodiscard]] link::Arrival refused(const link::Arrival& arrival) const noexcept;
   /// Takes an arrival of an open image for which agrees() is true.
   void take(std::size_t dtp, const link::Arrival& arrival) noexcept;

@@ -64,7 +64,7 @@ std::string lift_mark(const std::filesystem::path& path);
 /// Returns how many elements along the first dimension of `dataset` are in chunks that are completely in the file, up
 /// to the first incomplete chunk. Returns 0 when the file cannot be read.
 std::uint64_t readable(const std::filesystem::path& path, const char* dataset);
-/// Returns the same as readable(), but throws RefusedError, or std::bad_alloc, when the file could not be examined.
+/// Returns the number of readable(), but throws RefusedError, or std::bad_alloc, when the file could not be examined.
 std::uint64_t readable_unless_refused(const std::filesystem::path& path, const char* dataset);
 
 }  // namespace rashpa::sink

@@ -46,7 +46,7 @@ struct Recipe {
 jungfrau::Config calibration(jungfrau::Output output);
 /// Returns conversion to photons and a veto that keeps each second image, which has spots.
 Recipe vetoing(std::uint32_t min_pixels = 100);
-/// Returns the same with a list.
+/// Returns the recipe of vetoing() with a list of pixels.
 Recipe full(std::uint32_t min_pixels = 100, double capacity = 0.2);
 
 /// A unit with stacks of images for it.

@@ -15,7 +15,7 @@ class CountDecision {
   explicit CountDecision(const Steps& steps);
   /// Returns true when a step makes lists.
   [[nodiscard]] bool lists() const noexcept { return list_ != nullptr; }
-  /// Returns true when step `step` is the one that counts.
+  /// Returns true when step `step` is the step that counts.
   [[nodiscard]] bool counts(std::size_t step) const noexcept { return count_ == &steps_.steps[step]; }
   /// Sets new limits of the count for all later calls of settle(). The thread of settle() calls it.
   void adopt(const kernel::CountTap& tap) noexcept { tap_ = tap; }

@@ -71,8 +71,9 @@ class StackWork {
   cl_int conclude(Accumulated& all) noexcept { return sums_.close_open(all, compute_.get()); }
   /// Returns whether step `step` has limits that may change.
   [[nodiscard]] bool limited(std::size_t step) const noexcept { return passes_.limited(step); }
-  /// Returns whether such a step takes its limits in leg `leg`, counted from 0. `settled`: before settle(); otherwise
-  /// before the leg is enqueued. A step that works on the device and settles on the host decides in settle().
+  /// Returns true when step `step`, for which limited() is true, takes its limits in leg `leg`, counted from 0.
+  /// `settled`: before settle(); otherwise before the leg is enqueued. A step that works on the device and settles on
+  /// the host decides in settle().
   [[nodiscard]] bool takes_limits(std::size_t step, std::size_t leg, bool settled) const noexcept {
     const Leg& one = passes_.legs()[leg];
     return step >= one.first && step < one.last && settled == passes_.on_host(step);

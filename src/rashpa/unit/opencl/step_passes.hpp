@@ -49,10 +49,10 @@ class StepPasses {
   [[nodiscard]] bool limited(std::size_t step) const noexcept {
     return settlements_[step] || limited_[step] != nullptr;
   }
-  /// Sets new limits of such a step, as kernel::Limited does.
+  /// Sets new limits of step `step`, for which limited() is true, as kernel::Limited does.
   void adopt(std::size_t step, kernel::LimitBytes& limits) noexcept;
 
-  /// Returns the same as the functions of that name of Unit. Any thread.
+  /// Returns what Unit::failure() or Noticing::notice() returns. Any thread.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
   [[nodiscard]] std::string notice() const;
 

@@ -11,8 +11,8 @@
 
 namespace rashpa::unit::opencl {
 
-/// The accumulation windows of steps on an OpenCL device or on the host beside it. It knows passes only by these two
-/// abilities. One thread; functions return the first error, a cl_int.
+/// The accumulation windows of steps on an OpenCL device or on the host beside it. It uses passes only as HostAdding or
+/// DeviceAdding. One thread; functions return the first error, a cl_int.
 class WindowSums {
  public:
   /// Registers that step `step` makes the next accumulation; `pass` outlives it. Throws ResourceError.

@@ -20,7 +20,7 @@ struct ImageBatch {
   static constexpr std::uint32_t kMostEnds = 8;
   static constexpr std::uint32_t kArrived = kMostEnds + 1;  ///< number of words of `arrived`
 
-  /// Lines of an image at equal distances, in vectors of 16 bytes.
+  /// Lines of an image at equal distances. They are copied in vectors of 16 bytes.
   struct Part {
     std::byte* to = nullptr;
     std::uint64_t to_pitch = 0;
@@ -48,7 +48,7 @@ struct ImageBatch {
   /// kArrived words in device memory, initially 0; launches in other streams have their own
   std::uint32_t* arrived = nullptr;
   std::uint64_t* sequence = nullptr;  ///< in device memory: number of the latest launch whose images have ended
-  std::uint64_t* done = nullptr;      ///< the same number in host memory
+  std::uint64_t* done = nullptr;      ///< in host memory: number of the latest launch whose images have ended
   std::uint64_t number = 0;           ///< number of this launch, one more than that of the previous launch
 };
 

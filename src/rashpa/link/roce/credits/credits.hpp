@@ -39,10 +39,10 @@ class CreditWriter {
                Framing framing = Framing::v2, Transport transport = Transport::uc, std::uint32_t qpn = 0,
                std::uint32_t psn = 0);
 
-  /// Returns the next packet with these words, with v1 the whole frame; valid until the next call. With RC, only when
-  /// no packet is unacknowledged.
+  /// Returns the next packet, with these credit words; for RoCE v1, the whole frame. It is valid until the next call.
+  /// With RC, call this only when no packet is unacknowledged.
   [[nodiscard]] std::span<const std::byte> packet(const CreditWords& words) noexcept;
-  /// Returns the packet in flight, with RC; it may be sent again unchanged.
+  /// Returns the unacknowledged packet, with RC; it may be sent again unchanged.
   [[nodiscard]] std::span<const std::byte> again() const noexcept { return std::span(packet_).first(bytes_); }
   [[nodiscard]] bool unacknowledged() const noexcept { return unacknowledged_; }
   /// Handles the source's answer, with RC.

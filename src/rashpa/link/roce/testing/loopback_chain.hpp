@@ -70,7 +70,7 @@ class Chain {
     receiver->start();
     run_on();
   }
-  /// Does the same with a receiver that already runs.
+  /// Runs as run() does, with a receiver that was already started.
   void run_on() {
     std::atomic<bool> stop{false};  // relaxed: the owner stops the receiver's thread and joins it
     std::atomic<std::size_t> running{setup_.dtps.size()};

@@ -11,7 +11,7 @@ struct AcceptedWrite {
   std::span<const std::byte> payload;
   std::uint64_t message_bytes = 0;  ///< length in the RETH
   bool starts_message = false;      ///< opcode FIRST or ONLY
-  bool has_immediate = false;       ///< the message ends here and completes a receive
+  bool has_immediate = false;       ///< the packet has immediate data: it ends the message and completes a receive
   std::uint32_t immediate = 0;
 };
 

@@ -9,7 +9,8 @@ namespace rashpa::link::stream2 {
 
 /// Returns true for a message of V1: its first frame is a JSON object.
 [[nodiscard]] bool is_json(const Buffer& message) noexcept;
-/// Reads a message of V1. Returns false when it is none, or exceeds a bound. The masks of a start message are not read.
+/// Reads a message of Stream V1. Returns false when it is none, or exceeds a bound. The masks of a start message are
+/// not read.
 [[nodiscard]] bool read_json_message(const Buffer& message, Message& out) noexcept;
 
 }  // namespace rashpa::link::stream2

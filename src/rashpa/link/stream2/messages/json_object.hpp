@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Objects of JSON in messages. They are not trusted: size, depth and the number of entries are bounded, and nothing is
+/// JSON objects in messages. They are untrusted: size, depth and the number of entries are bounded, and nothing is
 /// allocated.
 #include <array>
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace rashpa::link::stream2 {
 
-/// The entries of one object of JSON, with their values as they are written. Texts with escapes stay as they are: no
-/// word that is looked for has any.
+/// The entries of one JSON object, with their values as text. Escapes are not decoded, because no word that is looked
+/// for has any.
 class JsonObject {
  public:
   explicit JsonObject(std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] bool good() const noexcept { return good_; }
-  /// The value as it is written; empty where there is none.
+  /// Returns the JSON text of the value of `key`; empty when there is none.
   [[nodiscard]] std::string_view value(std::string_view key) const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> count(std::string_view key) const noexcept;
   [[nodiscard]] std::string_view text(std::string_view key) const noexcept;
-  /// Two counts in brackets.
+  /// Returns the two counts in the array that is the value of `key`; nothing for any other value.
   [[nodiscard]] std::optional<std::pair<std::uint64_t, std::uint64_t>> sides(std::string_view key) const noexcept;
 
  private:

@@ -44,11 +44,13 @@ struct Message {
   std::uint64_t image = 0;
   std::uint64_t timestamp_ns =
       0;  ///< begin of the image, or of the series for a start message, in ns TAI; 0: not given
-  std::optional<std::uint64_t> since_ns;  ///< ns since the begin of the series, for an image without a time of its own
-  std::uint32_t flags = 0;                ///< flags of the record, for our own sender
-  std::optional<std::uint32_t> module;    ///< the module of a message that has one module only, not all channels
-  FrameRecord::Words words{};             ///< for sls: words of the header; for others: real_time in ns, 0: not given
-  bool partial = false;                   ///< the sender has lost a part of the image
+  /// time since the begin of the series in ns, for an image without a time of its own
+  std::optional<std::uint64_t> since_ns;
+  std::uint32_t flags = 0;  ///< flags of the record, for our own sender
+  /// number of the module, for a message that has one module instead of all channels
+  std::optional<std::uint32_t> module;
+  FrameRecord::Words words{};  ///< for sls: words of the header; for others: real_time in ns, 0: not given
+  bool partial = false;        ///< the sender has lost a part of the image
   std::array<Packed, kMostChannels> data{};
   std::size_t channels_of_data = 0;
   std::array<std::string_view, kMostChannels> channels{};  ///< names of the channels, in a start message

@@ -44,7 +44,7 @@ struct Exchange {
   std::byte* boxes = nullptr;  ///< boxes of the members, in host memory at one address for all devices
   std::uint32_t members = 0;
   std::uint32_t self = 0;                 ///< number of this member
-  std::uint32_t* over = nullptr;          ///< an Over, in the same kind of memory
+  std::uint32_t* over = nullptr;          ///< an Over, in host memory at one address for all devices
   const kernel::Bound* bounds = nullptr;  ///< in device memory, of the step before
   std::uint32_t bound_count = 0;
   std::uint32_t bound_column = 0;  ///< first column of that step

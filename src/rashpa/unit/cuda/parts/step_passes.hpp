@@ -43,7 +43,7 @@ class StepPasses {
 
   /// Returns the remarks of steps on how they work.
   [[nodiscard]] std::vector<std::string> words() const;
-  /// Returns the same as the functions of that name of Unit. Any thread.
+  /// Returns what Unit::failure() or Noticing::notice() returns. Any thread.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
   [[nodiscard]] std::string notice() const;
 

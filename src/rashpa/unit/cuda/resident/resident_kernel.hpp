@@ -83,7 +83,7 @@ struct ResidentTask {
   std::byte* host_out = nullptr;           ///< in host memory, [stacks][stack]; null: no pixels leave
   std::size_t out_stride = 0;              ///< bytes, a multiple of 128
   std::uint32_t* index = nullptr;          ///< in host memory, [stacks][stack], list_stride apart; null: no lists
-  std::int16_t* value = nullptr;           ///< with the same layout
+  std::int16_t* value = nullptr;           ///< in host memory, [stacks][stack], list_stride apart
   std::size_t list_stride = 0;             ///< entries
   std::uint32_t list_capacity = 0;         ///< entries
   DeviceFinding* host_findings = nullptr;  ///< in host memory, [stacks][stack]

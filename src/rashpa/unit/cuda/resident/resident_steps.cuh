@@ -105,7 +105,7 @@ __device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, st
   tally(task, counts, chunk, converted, entries.invalid);
 }
 
-/// Returns the step with the block's own memory; its limits come with the first stack.
+/// Returns step `number` of the task, with memory of the calling block. Its limits come with the first stack.
 __device__ inline ResidentStep own_step(const ResidentTask& task, std::uint32_t number) {
   ResidentStep step = task.steps[number];
   if (step.kind == ResidentStep::Kind::rule) step.operations += std::size_t{blockIdx.x} * step.room;

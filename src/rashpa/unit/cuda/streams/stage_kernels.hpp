@@ -32,10 +32,10 @@ struct Deliver {
   DeviceFinding* host_findings = nullptr;
   Scalar* host_scalars = nullptr;
   std::uint32_t* host_done = nullptr;
-  /// in device memory: the last step, on DeviceFinding::counted; null: it is no count
+  /// in device memory: the limits of the last step, when it decides by DeviceFinding::counted; otherwise null
   const kernel::CountTap* tap = nullptr;
   std::uint32_t tap_column = 0;          ///< column of the count
-  std::uint8_t tap_step = 0;             ///< number of that step
+  std::uint8_t tap_step = 0;             ///< number of the step of `tap`
   std::uint32_t* blocks_done = nullptr;  ///< one word of device memory, 0 between launches
 };
 cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept;
@@ -46,8 +46,8 @@ cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept;
 cudaError_t take_turn(const Order* order, const std::uint32_t* turn, cudaStream_t stream) noexcept;
 cudaError_t give_turn(const Order* order, std::uint32_t* turn, cudaStream_t stream) noexcept;
 
-/// Lets images that are only learned from continue, or not, whatever earlier steps decided. `stack` is the number of
-/// images.
+/// Enqueues a change of the images that are only learned from: with `on` they are processed by the next steps,
+/// otherwise they are not; decisions of earlier steps do not matter. `stack` is the number of images.
 cudaError_t let_darks_on(Order* order, std::uint32_t stack, DeviceFinding* findings, bool on,
                          cudaStream_t stream) noexcept;
 
