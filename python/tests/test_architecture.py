@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The map in ARCHITECTURE.md is true: what it names exists, and the folders that exist are named."""
+"""The map in ARCHITECTURE.md is true: everything that it names exists, and all existing folders are named."""
 
 import importlib
 import json
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def table() -> dict[str, list[str]]:
-    """Row by row: what, and the paths where it is."""
+    """Return each row's subject and its paths."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (.+?) \| (`.+?`) \|$", text.split("## Where is …?")[1], re.MULTILINE)
     return {what: re.findall(r"`([^`]+)`", where) for what, where in rows}
@@ -39,7 +39,7 @@ def test_the_map_is_short() -> None:
 
 
 def folders_of_source() -> list[Path]:
-    """Folders of Python and C++ that have source of their own."""
+    """Return the folders with Python or C++ source."""
     python = {path.parent for path in (ROOT / "python" / "rashpa").rglob("*.py")} - {ROOT / "python" / "rashpa"}
     native = {path.parent for path in (ROOT / "src" / "rashpa").rglob("*.?pp")}
     return sorted(python | native)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of stored results are those of the files, and every file has its conditions."""
+"""The tables of stored results agree with the files, and every file has its conditions."""
 
 import importlib.util
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What texts cite exists: documents are in this repository, tests have the names that are given."""
+"""Cited documents exist in this repository, and cited tests have the given names."""
 
 import re
 import subprocess

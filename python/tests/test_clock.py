@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of clocks finds files that ask the system beside the product's clock, and lines of its lists that are needed no more."""
+"""The check of clocks finds files that read the system's clock in place of the product's, and list entries that are no longer needed."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ TOOL = ROOT / "tools" / "check_clock.py"
 
 
 def complaints(root: Path) -> list[str]:
-    """Return what the check says of a tree."""
+    """Return the findings of the check on a tree."""
     done = subprocess.run([sys.executable, TOOL, root], capture_output=True, text=True, check=False)
     assert done.returncode == (1 if done.stdout else 0), done.stderr
     return [line for line in done.stdout.splitlines() if not line.startswith("tools/check_clock.py:")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may ask the system's clock, which anybody with the right to may set during a run: for the day of something, never for how long it took."""
+"""The files that may read the system's clock, which a user may set during a run: only for dates, never for durations."""
 
 import re
 from pathlib import Path

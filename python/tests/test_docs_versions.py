@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of several releases lie beside each other, and the newest is the one to begin with."""
+"""Pages of several releases are side by side, and the index leads to the newest."""
 
 import io
 import json

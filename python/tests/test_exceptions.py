@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One root for what the package raises on purpose, one name for each kind, and old names that go on."""
+"""The package's own exceptions have one root and one name for each kind; former names still work."""
 
 import ast
 import importlib
@@ -19,7 +19,7 @@ _ENDS = {"StoppedError"}  # ends a command as an interrupt does: nobody is to ca
 
 
 def kinds() -> Iterator[tuple[str, str, list[str]]]:
-    """Module, name and bases of every exception that other modules may catch."""
+    """Yield module, name and bases of every exception that other modules may catch."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and node.name.endswith("Error") and not node.name.startswith("_"):
@@ -29,7 +29,7 @@ def kinds() -> Iterator[tuple[str, str, list[str]]]:
 
 @pytest.fixture(scope="module")
 def found() -> list[tuple[str, str, list[str]]]:
-    """Return them all, less those with reasons of their own."""
+    """Return all exceptions except those with reasons of their own."""
     return [kind for kind in kinds() if kind[1] not in _OWN | _ENDS]
 
 
@@ -39,7 +39,7 @@ def test_there_are_kinds_and_each_has_a_name_of_its_own(found: list[tuple[str, s
 
 
 def test_all_have_one_root(found: list[tuple[str, str, list[str]]]) -> None:
-    """By their text, so that nothing has to be installed for it."""
+    """Check the source text, so that no optional package is needed."""
     bases = {name: its for _, name, its in found}
 
     def rooted(name: str) -> bool:

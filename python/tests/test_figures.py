@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures in texts are those of the stored results."""
+"""Figures in texts agree with the stored results."""
 
 import importlib.util
 import subprocess

@@ -18,7 +18,7 @@ NAME = re.compile(r"[a-z0-9_]+?_(?:(?:cuda|opencl|fpga)(?:_test\.cpp|\.cpp|\.hpp
 
 
 def wrong_names(files: list[str]) -> list[str]:
-    """Return the files of one folder whose names are against the rule, with the reason."""
+    """Return the files of one folder with names that break the rule, with the reason."""
     found = []
     for name in files:
         stem, _, kind = name.partition(".")

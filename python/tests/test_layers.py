@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layer check finds what it is there to find, on made-up trees, and nothing in the project itself."""
+"""The layer check finds the violations in made-up trees, and none in the project itself."""
 
 import importlib.util
 import subprocess

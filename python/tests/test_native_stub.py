@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stub of the native module says all of the module and nothing else, since mypy believes it; its tool brings it up to date."""
+"""The stub of the native module describes exactly the module, because mypy relies on it; its tool updates it."""
 
 import re
 import sys

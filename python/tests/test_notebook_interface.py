@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `import rashpa` gives in a notebook: open, run, Pipeline."""
+"""The names that `import rashpa` gives in a notebook: open, run, Pipeline."""
 
 import asyncio
 import doctest

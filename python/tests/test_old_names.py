@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules are found by the names that they had before they lay in rooms, or before those were made plainer."""
+"""Modules are found by their former names."""
 
 import importlib
 import sys

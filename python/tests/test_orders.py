@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/check_orders.py finds atomics whose memory order nobody explains, and this tree has none."""
+"""tools/check_orders.py finds atomics whose memory order has no comment, and this tree has none."""
 
 import subprocess
 import sys

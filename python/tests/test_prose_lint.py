@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lint of texts finds each habit that it names, and fails when there are more places than are stored."""
+"""The lint of texts finds each habit that it names, and fails when there are more places than stored."""
 
 import importlib.util
 import json

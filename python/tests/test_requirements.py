@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of requirements and packages: what each is for, and that they agree."""
+"""Layers of requirements and packages: the purpose of each, and their agreement."""
 
 import re
 import tomllib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The defects that the simulator is to find can be put back into the program as it is."""
+"""The defects that the simulator must find can be put back into the present program."""
 
 import subprocess
 from pathlib import Path

@@ -12,14 +12,14 @@ TOOL = ROOT / "tools" / "check_sizes.py"
 
 
 def complaints(root: Path) -> list[str]:
-    """Return what the check says of a tree."""
+    """Return the findings of the check on a tree."""
     done = subprocess.run([sys.executable, TOOL, root], capture_output=True, text=True, check=False)
     assert done.returncode == (1 if done.stdout else 0), done.stderr
     return done.stdout.splitlines()
 
 
 def function(lines: int) -> str:
-    """Return a function of so many lines, of which two are its declaration and one its docstring."""
+    """Return a function of `lines` lines, of which two are its declaration and one its docstring."""
     return 'def f(\n    a: int) -> None:\n    """Do nothing."""\n' + "    a = 1\n" * (lines - 3)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each Python module has a test that imports it by its name, but for those of a list that only becomes shorter."""
+"""A test imports each Python module by its name, except for the modules of a list that only becomes shorter."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def test_no_module_loses_its_test() -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Make a tree with modules that are tested in every way, and one that is in the list."""
+    """Make a tree with modules that are tested in every way, and one module of the list."""
     source, tests = tmp_path / "python" / "rashpa" / "data", tmp_path / "python" / "tests"
     source.mkdir(parents=True)
     tests.mkdir()

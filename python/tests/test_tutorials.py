@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebooks of the tutorials run, show what is stored in them, and have their pictures. Pages are typed by python/tests/docs."""
+"""The notebooks of the tutorials run, print the stored outputs, and have their pictures. python/tests/docs types the pages."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of waits finds sleeps and yields of tests, and none in the project itself that has no reason."""
+"""The check of waits finds sleeps and yields in tests, and in the project itself only those with a reason."""
 
 import importlib.util
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrapping changes lines of text alone: tables, code and everything else that a line end would change stay."""
+"""Wrapping changes only lines of text: tables, code and everything else in which a line end matters stay."""
 
 import importlib.util
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small run whose images, and which of them a kernel vetoes, are known without asking who has sent them."""
+"""Makes a small run with known images, and known vetoes of a kernel, without asking the sender."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ WIDTH, HEIGHT, REPEAT = 64, 32, 8
 
 
 def frame(number: int) -> NDArray[np.generic]:
-    """What the detector sends."""
+    """Return the frame that the detector sends."""
     return pattern_frame("uint16", 0, number % REPEAT, HEIGHT, WIDTH)
 
 
@@ -24,12 +24,12 @@ LEAST = sorted(TOTALS)[REPEAT // 2]
 
 
 def kept(number: int) -> bool:
-    """Whether the pipeline accepts the frame."""
+    """Return True when the pipeline accepts the frame."""
     return TOTALS[number % REPEAT] >= LEAST
 
 
 def tables(folder: Path, *, stack: int = 1, frames: int = 16, veto: bool = True, **run: Any) -> dict[str, Any]:
-    """Of the run file."""
+    """Return the tables of the run file."""
     kernels = [{"name": "total_counts", "min_counts": LEAST}] if veto else []
     return {
         "run": {"name": "small", "frames": frames, "output": str(folder), **run},
@@ -50,7 +50,7 @@ def tables(folder: Path, *, stack: int = 1, frames: int = 16, veto: bool = True,
 
 
 def run_file(folder: Path, **parts: Any) -> Path:
-    """The same as a file."""
+    """Write the run file and return its path."""
     lines = []
     values = tables(folder, **parts)
     (buffer,) = values.pop("buffer")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scans of a real RunEngine: what its documents say is what is in the files."""
+"""Scans with a real RunEngine: its documents agree with the files."""
 
 import asyncio
 import json
@@ -61,7 +61,7 @@ def make(engine: RunEngine, tmp_path: Path) -> Make:
 
 
 class Documents:
-    """Written as JSON lines, as a broker would, and read again."""
+    """Writes documents as JSON lines, as a broker would, and reads them again."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -76,7 +76,7 @@ class Documents:
 
 
 def values_of(documents: Documents, key: str) -> dict[int, np.ndarray]:
-    """By the number of its event, as somebody reads who knows nothing but the documents."""
+    """Return values by the number of their event, as a reader does that only has the documents."""
     found = {}
     descriptors = {one["uid"]: one for one in documents.named("descriptor")}
     for resource in documents.named("stream_resource"):
@@ -104,7 +104,7 @@ def values_of(documents: Documents, key: str) -> dict[int, np.ndarray]:
 
 
 def check_images(documents: Documents, folder: Path, frames: int, per_event: int) -> None:
-    """Every frame is there, in its place: its pixels where it was kept, no value where it was vetoed; nothing is told twice."""
+    """Check that every frame is at its place: its pixels when accepted, no value when vetoed; and that no document is repeated."""
     images = values_of(documents, "det")
     assert sorted(images) == list(range(1, frames // per_event + 1))
     stored = np.concatenate([values_of(documents, "det-stored_index")[number] for number in sorted(images)])

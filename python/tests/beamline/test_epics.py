@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs by a client of PVAccess: orders, counters, previews."""
+"""Runs controlled by a client of PVAccess: orders, counters, previews."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ async def client_of(variables: Variables) -> AsyncIterator[Context]:
 
 
 async def until(client: Context, name: str, good: Callable[[Any], bool]) -> Any:
-    """The first value that is good, of a monitor."""
+    """Return the first value of a monitor for which `good` is True."""
     found: asyncio.Queue[Any] = asyncio.Queue()
 
     async def take(value: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Without the packages of a control system rashpa works, and what needs them says which command brings them."""
+"""Without the packages of a control system rashpa works, and errors name the command that installs them."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that hold for every command: help that shows what is written, exit codes of one enum, names of options, groups, completion, and guesses at mistakes."""
+"""Rules for every command: literal help, exit codes of one enum, names of options, groups, completion, and suggestions after mistakes."""
 
 import ast
 import os
@@ -149,7 +149,7 @@ def test_a_word_that_is_no_command_gets_a_guess(words: list[str], says: str) -> 
 
 
 def completed(shell: str, line: str, folder: Path) -> set[str]:
-    """Return the words that a shell is offered behind a line."""
+    """Return the words that a shell offers after a line."""
     bash = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
     others = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     done = subprocess.run(

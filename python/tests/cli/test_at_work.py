@@ -50,7 +50,7 @@ def test_work_that_was_asked_to_end_ends_at_its_next_step() -> None:
 
 
 def interrupted(words: list[str], folder: Path) -> tuple[str, float]:
-    """Give what a command has said when it was interrupted while it was at work, and the seconds until it had ended."""
+    """Interrupt a command while it works; return its output, and the seconds until it ended."""
     with subprocess.Popen(
         [sys.executable, "-m", "rashpa.testing.prepared.program", SAYING, *words],
         cwd=folder,

@@ -19,7 +19,7 @@ LEVEL = (2400, 13500, 14000)
 
 
 def recordings(folder: Path, height: int = 8, width: int = 16, frames: int = 30) -> list[str]:
-    """One file a gain; the arguments that name them."""
+    """Write one file for each gain; return the arguments that name them."""
     random = np.random.default_rng(5)
     named = []
     for gain, level in enumerate(LEVEL):

@@ -48,7 +48,7 @@ def run_text(frames: int, kernel: Table) -> str:
 
 @cache
 def made() -> LoadedDataset:
-    """What the simulator makes, once for all tests."""
+    """Return a dataset of the simulator, made once for all tests."""
     return dataset_from_spec({"kind": "jungfrau", "modules": 2, "frames": FRAMES, "dark_every": 0, "seed": 3}, Path())
 
 
@@ -74,7 +74,7 @@ def rashpa(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def photons(module: int, frame: int) -> NDArray[np.int16]:
-    """Of a module, by the maps of the simulator; no pixel is saturated in these frames."""
+    """Return the photons of a module, from the maps of the simulator; no pixel is saturated in these frames."""
     loaded = made()
     from rashpa.data.kernels.pipeline import Pipeline
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa check`: a good file has no finding, and each thing that can be wrong is named."""
+"""`rashpa check`: a good file has no finding, and each possible fault is named."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _DETECTOR = "entry/instrument/detector"
 
 
 def settle(file: h5py.File) -> None:
-    """What NXmx needs, and a beam centre that is where the axes put it: columns run to +y, rows to +x."""
+    """Add the fields that NXmx requires, and a beam centre that agrees with the axes: columns run to +y, rows to +x."""
     file["entry/definition"] = "NXmx"
     file["entry/source/name"] = "somewhere"
     file["entry/instrument/name"] = "station"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa run --check` says no to what `rashpa run` says no to, and yes to what it carries out."""
+"""`rashpa run --check` refuses the run files that `rashpa run` refuses, and accepts those that it carries out."""
 
 import subprocess
 import sys

@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "01_first_light.tom
 
 @pytest.fixture
 def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with one setting, which is poor until it is 7."""
+    """Return a machine with one setting, which is poor until it is 7."""
     place = tmp_path / "setting"
     place.write_text("3")
 

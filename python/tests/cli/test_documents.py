@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `--json` writes, against the schemas of the documents."""
+"""Compares the documents of `--json` with their schemas."""
 
 import json
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ PACKET = '{"bth": {"opcode": 10}, "udp": {"sport": 1, "dport": 4791}}'
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a run, which has said its end as a document."""
+    """Return a folder with a run that has printed its end as a document."""
     made = tmp_path_factory.mktemp("documents")
     (made / "run.toml").write_text(RUN)
     (made / "other.toml").write_text(RUN.replace('name = "run"', 'name = "other"'))
@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def asked(*words: str, code: int = ExitCode.GOOD) -> dict[str, Any]:
-    """Return the document of a command, which its schema has checked."""
+    """Return the document of a command, checked against its schema."""
     done = CliRunner().invoke(app, words)
     assert done.exit_code == code, done.output
     document: dict[str, Any] = json.loads(done.stdout)

@@ -109,7 +109,7 @@ def test_garbage_is_looked_for_but_not_in_what_was_imported(run_path: Path) -> N
 
 
 def nodes_of(process: int) -> list[int]:
-    """Its children that have become nodes; libraries start others while they are imported."""
+    """Return the child processes that have become nodes; libraries start other children while they are imported."""
     children = [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     return [child for child in children if b"--of-run" in _command_of(child)]
 

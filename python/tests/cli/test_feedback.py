@@ -104,7 +104,7 @@ def test_the_books_are_the_last_document_however_it_ends(
 
 
 class Shown(Coming[Image]):
-    """Three images, and then an end."""
+    """Yields three images, and then the end."""
 
     def __init__(self, end: BaseException | None, lost: int) -> None:
         super().__init__(None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code of others that does not come to its end: it is named, and who interrupts twice has his terminal back."""
+"""Foreign code that does not end: it is named, and a second interrupt returns the terminal to the user."""
 
 import json
 import os

@@ -18,7 +18,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "01_first_light.tom
 
 @dataclass
 class Ended:
-    """Has the part of an outcome that host_causes reads."""
+    """Holds the part of an outcome that host_causes reads."""
 
     plan: Any
     books: Books

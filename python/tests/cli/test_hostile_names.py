@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders into which others may write: what lies at the names that a run, its watchers and its page use neither ends nor holds up anything, and nothing that a
-link leads to is read or written."""
+"""Folders into which others may write: foreign files at the names that a run, its watchers and its page use neither end nor delay anything. No target
+of a foreign link is read or written."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def dangling(path: Path) -> None:
 
 
 def foreign(path: Path) -> None:
-    """Make a file of somebody else that says nothing anybody understands."""
+    """Write a foreign file without a meaning."""
     path.write_text("[" * 100_000)
     if os.geteuid() == 0:
         os.chown(path, 65534, 65534)

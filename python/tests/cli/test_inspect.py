@@ -69,7 +69,7 @@ def test_a_hit_curve_of_a_run_without_a_verdict_is_refused_in_words(master: Path
 
 
 def run_of(receiver: str, folder: Path) -> Path:
-    """A run as another receiver of the same one has stored it."""
+    """Write the file of another receiver of the same run, and return it."""
     made = stored_run.make_run(folder)
     with h5py.File(made, "r+") as file:
         file["entry/rashpa"].attrs["receiver"] = receiver

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a process, and a folder that is gone: each is named, with its value, in place of a traceback."""
+"""Limits of a process, and a missing folder: each is named, with its value, in place of a traceback."""
 
 import asyncio
 import errno

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes as people type them, and the words that each command has for them: one wording of a kind for all commands."""
+"""Mistakes in commands, and their errors: each kind of mistake has the same text in all commands."""
 
 from collections.abc import Sequence
 from pathlib import Path

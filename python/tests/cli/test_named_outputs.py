@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices and folders at the names of files that commands write: they stay."""
+"""Devices and folders with the names of files that commands write: they are not replaced."""
 
 import os
 import stat

@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 @pytest.fixture(autouse=True)
 def _nothing_is_loaded(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """What nodes would load is tried by test_check_and_run.py, and here for the examples."""
+    """Skip the loading that nodes would do; test_check_and_run.py tests it, and this file tests it for the examples."""
     if "example" not in request.fixturenames:
         monkeypatch.setattr("rashpa.cli.plan.plan.problems_of_nodes", lambda _: ())
 

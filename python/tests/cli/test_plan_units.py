@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which units a plan says can carry out a pipeline, against whether a run with that unit is taken."""
+"""Compares the units that a plan lists for a pipeline with those for which a run is accepted."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa receive-stream`: what it says of what it got, and its exit codes."""
+"""`rashpa receive-stream`: its summary of received images, and its exit codes."""
 
 import json
 import threading
@@ -28,7 +28,7 @@ def image(n: int) -> bytes:
 
 
 def received(tmp_path: Path, messages: list[bytes], *options: str) -> Result:
-    """A sender, and the command."""
+    """Run a sender and the command; return the command's result."""
     from rashpa.cli.main import app
 
     with zmq.Context() as context, context.socket(zmq.PUSH) as socket:

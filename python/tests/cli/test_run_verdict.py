@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report says of the files of its run."""
+"""The findings on a run's files in its report."""
 
 import json
 from pathlib import Path

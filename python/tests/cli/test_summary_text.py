@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary of a run at a terminal has a name before each line, and no line that a text smuggles in."""
+"""The summary of a run at a terminal has a name before each line, and no text can add a line of its own."""
 
 from rashpa.cli.summary_text import summary_text
 from rashpa.control.books.run_summary import SummaryLine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures in a terminal, by the bytes that it gets; a terminal here is the far end of a pseudo terminal."""
+"""Pictures in a terminal, tested by the bytes that it gets; the terminal is the other end of a pseudo terminal."""
 
 import base64
 import io
@@ -42,7 +42,7 @@ def test_kitty_gets_the_png_in_chunks_and_answers_nothing() -> None:
 
 
 def _pixels_of(sixels: bytes) -> dict[tuple[int, int], tuple[int, ...]]:
-    """Of a picture, as a terminal reads it: colours in percent."""
+    """Return the pixels of a picture as a terminal reads them, with colours in percent."""
     head = re.match(rb'\x1bP0;1q"1;1;(\d+);(\d+)', sixels)
     assert head is not None
     assert sixels.endswith(b"\x1b\\")

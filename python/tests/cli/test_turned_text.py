@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names with controls that turn the order of letters: nowhere are they shown as they are."""
+"""Names with characters that change the direction of text are never shown unchanged."""
 
 import json
 import subprocess

@@ -36,7 +36,7 @@ def node_of(role: str, name: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[tuple[str, str]]:
-    """An emulator that is idle and a receiver that is configured; their token is `secret`."""
+    """Run an idle emulator and a configured receiver with the token `secret` during the context."""
     with node_of("emulator", "left") as emulator, node_of("receiver", "store") as receiver:
         headers = {"authorization": "Bearer secret", "content-type": "application/xml"}
         sample = encode(telegram_samples()["configure_destination"])

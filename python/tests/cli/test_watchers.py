@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who only tells of a run neither ends it nor holds it up: every image is stored, its report is written, and its exit status is that of the run."""
+"""Programs and outputs that only report on a run neither end nor delay it: every image is stored, its report is written, and its exit status is that
+of the run."""
 
 import contextlib
 import json
@@ -37,7 +38,7 @@ def closed_pipe(stack: ExitStack) -> int:
 
 
 def full_pipe(stack: ExitStack) -> int:
-    """Return one that nobody reads any more."""
+    """Return a full pipe that nobody reads any more."""
     reader, writer = os.pipe()
     _closed_later(stack, reader)
     os.set_blocking(writer, False)
@@ -49,7 +50,7 @@ def full_pipe(stack: ExitStack) -> int:
 
 
 def stopped_terminal(stack: ExitStack) -> int:
-    """Return one at which somebody has pressed Ctrl-S."""
+    """Return a terminal that is stopped by Ctrl-S."""
     master, terminal = pty.openpty()
     _closed_later(stack, master)
     termios.tcflow(terminal, termios.TCOOFF)
@@ -82,7 +83,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def warm_folder(folder: Path, warm_nodes: WarmNodes) -> Path:
-    """The same for nodes that are up already: these tests are of the command alone."""
+    """Return a folder for running nodes, because these tests are about the command only."""
     nodes = f'receiver = "{warm_nodes.url("receiver")}"\nemulator = "{warm_nodes.url("emulator")}"\n'
     text = RUN.replace('output = "out"', f'output = "{folder}/out"')
     (folder / "run.toml").write_text(f"{text}[nodes]\n{nodes}")
@@ -112,7 +113,7 @@ def carried_out(
 
 
 def check(folder: Path, done: subprocess.CompletedProcess[bytes]) -> list[str]:
-    """All is as it should be; the report's cautions."""
+    """Check that the run is complete; return the report's cautions."""
     assert done.returncode == 0, done.stderr
     assert b"Traceback" not in (done.stderr or b"") + (done.stdout or b"")
     assert stored(folder) == FRAMES
@@ -181,7 +182,7 @@ def test_a_page_that_cannot_be_drawn_costs_the_page_alone(warm_folder: Path) -> 
 
 @contextlib.contextmanager
 def node(role: str, folder: Path, stderr: int, *words: str) -> Iterator[str]:
-    """A node that stays up, at its URL."""
+    """Run a node during the context; yield its URL."""
     command = [sys.executable, "-m", "rashpa.cli.entry", role, "--port", "0", "--with-parent", *words]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=stderr) as process:
@@ -192,7 +193,7 @@ def node(role: str, folder: Path, stderr: int, *words: str) -> Iterator[str]:
 
 
 def test_all_who_tell_of_a_run_fail_at_once(folder: Path) -> None:
-    """Its terminal, its log, its nodes' logs and audits, their standard errors, its page and the page's server."""
+    """Break its terminal, its log, its nodes' logs, audits and standard errors, its page and the page's server at once."""
     words = ["--log-file", "/dev/full", "--audit-file", "/dev/full", "--log-level", "debug"]
     with ExitStack() as stack:
         mute = full_pipe(stack)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong inputs as people give them: each is refused before anything starts, with its place and what to try, and leaves nothing behind."""
+"""Wrong inputs of users: each is refused before anything starts, with its place and a remedy, and leaves no files behind."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -132,7 +132,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said_by(*arguments: str) -> str:
-    """What a run says that refuses its input."""
+    """Return the output of a run that refuses its input."""
     result = CliRunner().invoke(app, ["run", *arguments])
     assert result.exit_code == 2, result.output
     assert "rashpa run: " in result.stderr
@@ -210,7 +210,7 @@ def test_a_node_that_is_not_there_is_named_with_what_to_try(folder: Path) -> Non
 
 
 def patterns_of(model: type[BaseModel]) -> set[str]:
-    """Of all texts below a model."""
+    """Return the patterns of all texts below a model."""
     found: set[str] = set()
 
     def look(annotation: Any, metadata: tuple[Any, ...]) -> None:

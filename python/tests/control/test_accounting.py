@@ -13,7 +13,7 @@ def _bytes(*states: int) -> bytes:
 
 
 def plan_of(tmp_path: Path, frames: int) -> Plan:
-    """A buffer of two DTPs that takes every third frame."""
+    """Return the plan of a buffer with two DTPs that takes every third frame."""
     path = tmp_path / "r.toml"
     path.write_text(
         f'[run]\nname = "r"\nframes = {frames}\n[detector]\nwidth = 8\nheight = 4\n[dataset]\nkind = "pattern"\nwidth = 8\nheight = 4\n'

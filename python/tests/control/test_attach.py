@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Managers that die by SIGKILL in the middle of a run, and what becomes of it. Nodes are real processes with engines without pixels."""
+"""Managers killed by SIGKILL during a run, and the rest of the run. Nodes are real processes with engines without pixels."""
 
 import asyncio
 import json
@@ -72,7 +72,7 @@ def killed_manager(
     when: str = "running",
     detector: Table | None = None,
 ) -> Iterator[tuple[Path, Record]]:
-    """The output folder of a run whose manager was killed when it was running, or had only claimed its nodes."""
+    """Yield the output folder and journal of a run whose manager was killed while the run was going on, or when it had only claimed its nodes."""
     out = tmp_path / "out"
     path = tmp_path / "run.toml"
     text = run_text(frames=frames, output=out, orphaned=orphaned, keep_s=keep_s, extra=extra, detector=detector)
@@ -113,7 +113,7 @@ def state_of(record: Record, name: str) -> str:
 
 
 def order(record: Record, order: telegram.Telegram) -> telegram.Status:
-    """The emulator's answer to an order of its owner."""
+    """Send the emulator an order of its owner, and return the answer."""
     url = next(node.url for node in record.nodes if node.name == "emulator")
 
     async def give() -> telegram.Status:

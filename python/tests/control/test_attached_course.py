@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A manager that takes a run over: which nodes it takes for those of the run, and what it goes on with."""
+"""A manager that takes over a run: the nodes that it accepts as those of the run, and the point from which it continues."""
 
 import asyncio
 import contextlib
@@ -59,7 +59,7 @@ def record_of(plan: Plan, began: float = 0.0, **others: Any) -> Record:
 
 
 class Nodes(AdoptedNodes):
-    """Scripted nodes. `did`: calls of the course, orders of nodes among them."""
+    """Scripted nodes. `did`: calls of the course, including orders to nodes."""
 
     def __init__(self, record: Record, plan: Plan) -> None:
         super().__init__(record, "")
@@ -81,7 +81,7 @@ class Nodes(AdoptedNodes):
 
 
 class Given:
-    """The course of a manager that attaches, 107.5 s after the clock began and 1000 s after the machine did."""
+    """Holds the course of a manager that attaches 107.5 s after the clock began, and 1000 s after the machine started."""
 
     def __init__(self, plan: Plan, monkeypatch: pytest.MonkeyPatch, record: Record | None = None) -> None:
         monkeypatch.setattr(attach_module, "time", SimpleNamespace(monotonic=lambda: 107.5))
@@ -262,7 +262,7 @@ class TestNodes:
 
 class TestAttached:
     def journal(self, folder: Path, **others: Any) -> Journal:
-        """The journal of a manager that is gone."""
+        """Return the journal of a manager that has died."""
         plan = plan_of(folder)
         path = folder / "out" / "small_attach.json"
         before = Journal(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the manager asks of the nodes at the end of a run, and where it puts the answers."""
+"""The manager's requests to nodes at the end of a run, and where it stores the answers."""
 
 import asyncio
 from dataclasses import replace
@@ -34,7 +34,7 @@ TWO = run_file(
 
 
 def clients_of(plan: Plan) -> dict[str, ScriptedClient]:
-    """Nodes whose tables say that all images are complete."""
+    """Return nodes whose tables have only complete images."""
     clients = {node.name: ScriptedClient(node.label, node.role, "finished") for node in plan.nodes}
     for dtp in plan.dtps:
         if plan.emulators:
@@ -59,7 +59,7 @@ def taken(
 
 @pytest.fixture
 def two(tmp_path: Path) -> Plan:
-    """Two emulators and two receivers, each with DTPs of both."""
+    """Return the plan of two emulators and two receivers, each with DTPs of both."""
     path = tmp_path / "two.toml"
     path.write_text(TWO)
     return load_plan(path)

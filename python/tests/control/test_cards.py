@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emulators whose DTPs a card plays, in a run file: what a node is told, what it may drive, and what is refused before anything starts."""
+"""Emulators played by a card, in a run file: the order to the node, the cards that it may use, and refusals before anything starts."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes answer when they are told where pixels go."""
+"""The answers of nodes to the orders that connect DTPs."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ PLACE = Placement(
 
 
 class Node:
-    """Answers every order with so many endpoints and placements."""
+    """Answers every order with the given numbers of endpoints and placements."""
 
     name = "node n"
     run_id = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The regular course of a run: who is told what, in which order, and without whom it goes on."""
+"""The regular course of a run: the orders to each node, their order, and the nodes without which it continues."""
 
 import asyncio
 from collections.abc import Callable, Collection
@@ -42,11 +42,11 @@ class _Nodes(RunNodes):
     """Has its clients from the start."""
 
     async def connect(self, plan: Plan) -> None:
-        """Nothing is started."""
+        """Start nothing."""
 
 
 class Given:
-    """A course with scripted nodes. `told`: names of nodes and orders, as they came."""
+    """Holds a course with scripted nodes. `told`: names of nodes and orders, in sequence."""
 
     def __init__(self, plan: Plan, *, forced: bool = False) -> None:
         self.told: list[tuple[str, str]] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole run by its course, with scripted nodes: the order of its telegrams, what is told, and how its watch ends."""
+"""A whole run by its course, with scripted nodes: the order of its telegrams, its reports, and the end of its watch."""
 
 import asyncio
 import threading
@@ -37,7 +37,7 @@ FOREIGN = run_file(
 
 
 class Detector:
-    """A detector that ends when a test says so. `told`: calls of the course, in the order of the telegrams."""
+    """A detector that ends when a test tells it to. `told`: calls of the course, in the order of the telegrams."""
 
     def __init__(self, given: Given) -> None:
         self.told = given.told
@@ -62,7 +62,7 @@ class Detector:
 
 
 def given_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str = PLAIN) -> Given:
-    """A run that nobody refuses, whose nodes have the tables of complete images. Looks take no time."""
+    """Return a run without refusals, with nodes whose tables have complete images. Status requests take no time."""
     monkeypatch.setattr(course_module, "check_abilities", lambda plan, can: None)
     monkeypatch.setattr(course_module, "overloads", lambda plan, can: [])
     monkeypatch.setattr(course_module, "next_look_s", lambda now, due, most: 0.0)
@@ -75,7 +75,7 @@ def given_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str = PLAIN)
 
 
 def finish_after(given: Given, looks: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nodes that run be finished with the n-th look at them."""
+    """Make running nodes report the end with the n-th status."""
     seen = dict.fromkeys(looks, 0)
 
     def looked(name: str, ask: Callable[[], Any]) -> Callable[[], Any]:
@@ -94,7 +94,7 @@ def finish_after(given: Given, looks: dict[str, int], monkeypatch: pytest.Monkey
 
 
 def carried(given: Given) -> list[str]:
-    """Carry the run through; return the phases that were told, each once."""
+    """Carry the run through; return the reported phases, each once."""
     phases: list[str] = []
     given.notes.observe(lambda said: phases.append(said.phase))
     asyncio.run(asyncio.wait_for(given.course.carry_through(), GUARD_S))
@@ -279,7 +279,7 @@ class TestWatch:
     def watched(
         self, given: Given, monkeypatch: pytest.MonkeyPatch, phase: str = "running", **options: Any
     ) -> list[str]:
-        """Watch the emulators; return the calls of its helpers."""
+        """Watch the emulators; return the calls of the course's helpers."""
         did: list[str] = []
 
         async def overruns(elapsed_s: float) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images in memory of a GPU: what a run file must say with them, what the plan tells the receiver, and what it counts."""
+"""Images in memory of a GPU: the keys that a run file needs for them, the order to the receiver, and the memory that the plan counts."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ CONVERSION = EXAMPLE.read_text(encoding="utf-8").partition('name = "checksum"\n'
 
 
 def plan_with(tmp_path: Path, *changes: tuple[str, str]) -> Plan:
-    """The example with some of its text replaced."""
+    """Return the plan of the example with some texts replaced."""
     text = EXAMPLE.read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of accelerators in plans; python/tests/node/test_device_memory.py holds the sums against what units take."""
+"""Memory of accelerators in plans; python/tests/node/test_device_memory.py compares the sums with the memory that units allocate."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +41,7 @@ def plan_of(tmp_path: Path, kernels: str = JUNGFRAU, unit: str = "cuda", stack: 
 
 
 def stored(tmp_path: Path, sink: str, kernels: str = JUNGFRAU, unit: str = "cuda") -> Plan:
-    """A plan whose buffer has this sink, and no other."""
+    """Return a plan whose buffer has only this sink."""
     path = plan_of(tmp_path, kernels, unit).source.path
     path.write_text(path.read_text().replace('kind = "null"', sink))
     return load_plan(path)
@@ -284,7 +284,7 @@ def test_a_telegram_says_that_images_are_split(tmp_path: Path) -> None:
 
 
 def test_strips_are_those_of_the_unit() -> None:
-    """The same numbers as src/rashpa/unit/split/strips_test.cpp."""
+    """Compare with the numbers of src/rashpa/unit/split/strips_test.cpp."""
     assert rows_of_strips(4096, 4096, 2) == (2048, 2048)
     assert rows_of_strips(1030, 514, 2) == (256, 258)
     assert rows_of_strips(129, 101, 2) == (64, 37)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far pixels are from the beam: what kernels and the page are told of 64 random geometries against matrices of the test's own."""
+"""Distances of pixels from the beam: those that kernels and the page get for 64 random geometries, compared with the test's own matrices."""
 
 import random
 from dataclasses import replace
@@ -31,14 +31,14 @@ _RUN = run_file(
 
 
 def in_whole_pixels(panels: list[Panel]) -> list[Panel]:
-    """The same detector, its modules whole pixels from each other: then the assembled image has every pixel where it is."""
+    """Return the same detector with distances of whole pixels between modules, so that the assembled image has every pixel at its exact place."""
     first = panels[0].corner
     away = np.array([1.0, 1.0, 0.0])
     return [replace(one, corner=np.rint((one.corner - first) * away) + first * away) for one in panels]
 
 
 def distances(buffer: PlannedBuffer, panels: list[Panel]) -> NDArray[np.float64]:
-    """Of every pixel of the buffer's image, by where the emulator puts pixels; NaN in gaps."""
+    """Return the distance of every pixel of the buffer's image, from the places where the emulator puts pixels; NaN in gaps."""
     found = np.full((buffer.height, buffer.width), np.nan)
     for dtp in buffer.dtps:
         turned = np.rot90(panels[dtp.module].places(), -dtp.orientation.turn // 90)
@@ -57,7 +57,7 @@ def of_beam(buffer: PlannedBuffer, x: float, y: float) -> NDArray[np.float64]:
 
 
 def kernel_beam(plan: Plan, number: int) -> tuple[float, float]:
-    """As the receiver is told it."""
+    """Return the beam as the receiver gets it."""
     order = destination_telegram(plan, plan.receivers[0]).destination
     assert order is not None
     kernel = order.buffers[number].kernels[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several emulators in a run file: which modules each plays, what it is told, and what is refused."""
+"""Several emulators in a run file: the modules that each plays, its order, and refusals."""
 
 from pathlib import Path
 

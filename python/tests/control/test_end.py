@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a run ends, at which frame, and what its receivers and the requester are told."""
+"""The end of a run: its time, its frame, and the messages to its receivers and the requester."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ def plan_of(folder: Path, **tables: Table) -> Plan:
 
 
 def foreign_plan(folder: Path) -> Plan:
-    """20 frames of a detector that sends by itself, into two buffers."""
+    """Return the plan of 20 frames of a detector that sends by itself, into two buffers."""
     path = folder / "foreign.toml"
     path.write_text(
         run_file(
@@ -76,7 +76,7 @@ def foreign_plan(folder: Path) -> Plan:
 
 
 def source_of(begun: int, due: dict[int, int]) -> SourceStatus:
-    """`due`: images by DTP, of which the source has sent one less."""
+    """Return the status of a source. `due`: images by DTP; the source has sent one less."""
     return SourceStatus(
         elapsed_s=1.0,
         frames_begun=begun,
@@ -251,7 +251,7 @@ class TestOrders:
 
 
 def came(plan: Plan, receiver: str, images: dict[int, tuple[int, int, int]]) -> Status:
-    """The status of a receiver that has complete, partial and missing images of its DTPs."""
+    """Return the status of a receiver with complete, partial and missing images of its DTPs."""
     buffers = tuple(
         BufferStatus(
             name=buffer.section.name,
@@ -306,7 +306,7 @@ def test_images_have_come_up_to_the_latest_frame_of_any_buffer(
 
 
 class TestSources:
-    """Emulators that are told to end at one frame, and receivers that wait for it."""
+    """Emulators that must end at the same frame, and receivers that wait for it."""
 
     def ended(self, states: Sequence[tuple[str, int]]) -> tuple[int, list[tuple[str, telegram.Telegram]]]:
         told: list[tuple[str, telegram.Telegram]] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of the first image that a run lacks."""
+"""The report on the first image that a run lacks."""
 
 import time
 from pathlib import Path

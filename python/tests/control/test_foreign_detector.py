@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A detector that no emulator plays: programs that start and stop it, and the end of its run."""
+"""A detector that sends by itself: programs that start and stop it, and the end of its run."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ sink = [{{ kind = "null" }}]
 
 
 class Time:
-    """A clock that a test moves."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -103,7 +103,7 @@ def test_a_detector_that_never_sends_ends_the_run(tmp_path: Path) -> None:
 
 
 def words_that(folder: Path, what: str) -> list[str]:
-    """A program that writes its word to a file."""
+    """Return the command of a program that writes its word to a file."""
     return [sys.executable, "-c", f"open({str(folder / 'said')!r}, 'a').write({what!r})"]
 
 
@@ -137,7 +137,7 @@ def test_programs_that_fail_are_named_with_their_key(tmp_path: Path, words: list
 
 
 class Calls:
-    """A stand-in for slsdet.Detector."""
+    """Replaces slsdet.Detector, and records its calls."""
 
     def __init__(self) -> None:
         self.said: list[str] = []

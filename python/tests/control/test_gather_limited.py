@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls at the same time: who is waited for, and which error comes out."""
+"""Concurrent calls: which calls are awaited, and which error is raised."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from rashpa.control.nodes.gather_limited import gather_all, gather_limited, gath
 
 
 class Calls:
-    """Each ends when it is let through, by number; those of `bad` with an error."""
+    """Calls that end when the test releases them, by number; those of `bad` end with an error."""
 
     def __init__(self, *bad: int) -> None:
         self.bad = bad
@@ -26,7 +26,7 @@ class Calls:
         return 10 * number
 
     async def let(self, *numbers: int) -> None:
-        """And what follows of it."""
+        """Release calls, and wait for the effects."""
         for number in numbers:
             self.may_end.setdefault(number, asyncio.Event()).set()
         for _ in range(20):

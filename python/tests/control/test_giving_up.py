@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a run that cannot go on."""
+"""The end of a run that cannot continue."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ NODES = [("a", "receiver"), ("b", "receiver"), ("emulator", "emulator")]
 
 
 class Given:
-    """A run of three nodes, all its own; `local` nodes are killed in name only."""
+    """Holds a run with three nodes of its own; killing a `local` node is only recorded."""
 
     def __init__(self, folder: Path, *local: str, began: bool = True) -> None:
         plan = plan_of(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of groups that are lost, and the order in which members are stopped at the end."""
+"""Lost members of groups, and the order in which members are stopped at the end."""
 
 import asyncio
 from collections.abc import Collection
@@ -32,7 +32,7 @@ def member(name: str, dealt: int, done: int) -> MemberStatus:
 
 
 class Given:
-    """Two members of a group; b owes two images."""
+    """Holds two members of a group; two images of b are missing."""
 
     def __init__(self, folder: Path, *, settled: bool = True) -> None:
         self.clients = clients_of([("a", "receiver"), ("b", "receiver"), ("emulator", "emulator")])
@@ -66,7 +66,7 @@ class Given:
         return hear
 
     async def watch(self, names: Collection[str]) -> None:
-        """All are through at once."""
+        """Report all nodes as finished at once."""
         self.told.append(f"watch {' '.join(names)}")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emulators that are told to pause one long after the other: the receiver waits for the one that may not send."""
+"""Emulators that get the order to pause at very different times: the receiver waits for the one that may not send."""
 
 import asyncio
 import threading
@@ -39,7 +39,7 @@ _LATER_S = 1.0  # the foremost hears of a pause so long after the other; it has 
 
 
 class _LateNode(Node):
-    """Hears of pauses late."""
+    """Receives orders to pause late."""
 
     async def obey(self, order: Telegram) -> Telegram:
         if isinstance(order, telegram.Pause):
@@ -48,7 +48,7 @@ class _LateNode(Node):
 
 
 def _carried_out(plan: Plan, hand: Callable[[Path], None]) -> tuple[Outcome, list[bool]]:
-    """A run, what somebody does to it as soon as images come, and what its receiver was told of deadlines."""
+    """Carry out a run and call `hand` when images come; return the outcome, and the orders on deadlines to its receiver."""
     journal, began, raised, told = journal_of(plan), threading.Event(), list[BaseException](), list[bool]()
 
     class Receiver(Node):

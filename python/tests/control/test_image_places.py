@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where pixels lie: what a plan says of its images against matrices of the test's own."""
+"""Places of pixels: those in a plan, compared with the test's own matrices."""
 
 import random
 from pathlib import Path
@@ -33,7 +33,7 @@ def plan_of(folder: Path, panels: list[Panel], detector: Table | None = None, bu
 
 
 def said_places(plan: Plan, buffer: PlannedBuffer) -> NDArray[np.float64]:
-    """Of each pixel of the image by what files are told, pixels; NaN where nothing is."""
+    """Return the place of each pixel of the image in pixels, from the facts for files; NaN where there is none."""
     found = np.full((buffer.height, buffer.width, 3), np.nan)
     for entry in module_entries(plan, buffer):
         x, y, width, height = (int(str(entry[key])) for key in ("x", "y", "width", "height"))
@@ -48,7 +48,7 @@ def said_places(plan: Plan, buffer: PlannedBuffer) -> NDArray[np.float64]:
 
 
 def expected_places(buffer: PlannedBuffer, panels: list[Panel]) -> NDArray[np.float64]:
-    """The same by where the emulator puts pixels: frames turned as NumPy turns them."""
+    """Return the same from the places where the emulator puts pixels; frames are rotated by NumPy."""
     found = np.full((buffer.height, buffer.width, 3), np.nan)
     for dtp in buffer.dtps:
         turned = np.rot90(panels[dtp.module].places(), -dtp.orientation.turn // 90)

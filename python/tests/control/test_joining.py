@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a receiver that joins does to the plan, and how it asks."""
+"""The changes of a plan by a receiver that joins, and its request."""
 
 import asyncio
 import os
@@ -55,7 +55,7 @@ def record_of(plan: Plan, *joined: Joined) -> Record:
 
 @pytest.fixture
 def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
-    """Of a run that goes on."""
+    """Return the journal of a run that goes on."""
     monkeypatch.chdir(tmp_path)
     plan = plan_of(tmp_path)
     journal = journal_of(plan)
@@ -129,7 +129,7 @@ def join_desk(journal: Journal) -> RequestDesk[Joined, JoinAnswer]:
 
 
 def answered(desk: RequestDesk[Joined, JoinAnswer], text: str, trouble: str) -> Wanted[Joined]:
-    """What a manager does with the first request."""
+    """Answer the first request as a manager does."""
     while (request := desk.next()) is None:
         pass
     desk.answer(request, JoinAnswer(text, trouble))
@@ -196,7 +196,7 @@ def test_an_answer_to_somebody_else_is_not_taken(journal: Journal) -> None:
 
 
 class _Nodes(RunNodes):
-    """Reaches one scripted receiver, and remembers whom it lets go."""
+    """Connects to one scripted receiver, and records the nodes that it frees."""
 
     def __init__(self, client: ScriptedClient) -> None:
         super().__init__(LOCAL, "", {})
@@ -212,7 +212,7 @@ class _Nodes(RunNodes):
 
 
 class _Joins:
-    """A run that somebody asks to join, and what became of it."""
+    """Holds a run that gets a request to join, and the result."""
 
     def __init__(self, journal: Journal, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         plan = plan_of(folder)
@@ -249,7 +249,7 @@ class _Joins:
         self._journal = journal
 
     def asked(self) -> JoinAnswer:
-        """Carries out the one request."""
+        """Carry out the one request and return the answer."""
 
         async def both() -> JoinAnswer:
             asking = asyncio.create_task(asyncio.to_thread(ask_to_join, self._journal.path, ONE_MORE, GUARD_S))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometries of kernels that say something else of the experiment than the run file."""
+"""Geometries of kernels that contradict the run file's description of the experiment."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of vetoes that change in a run of fake nodes: what the manager answers, and what a receiver that has joined gets."""
+"""Limits of vetoes that change in a run of fake nodes: the manager's answer, and the orders to a receiver that has joined."""
 
 import asyncio
 from pathlib import Path

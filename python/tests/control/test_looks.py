@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the manager looks at its nodes again."""
+"""The times at which the manager asks its nodes again."""
 
 from pathlib import Path
 

@@ -92,7 +92,7 @@ def test_what_the_log_says_is_found_by_the_receiver(tmp_path: Path) -> None:
 
 
 class LyingFactory(FakeFactory):
-    """A receiver that takes a partial image for a complete one."""
+    """Makes a receiver that reports a partial image as complete."""
 
     def make(self, order: telegram.Configure):  # type: ignore[no-untyped-def]
         engine = super().make(order)
@@ -373,7 +373,7 @@ def test_what_is_said_before_a_node_says_where_it_is_is_kept_and_a_process_that_
 
 
 def test_a_child_of_a_node_that_lives_on_costs_a_moment_and_no_traceback() -> None:
-    """In a process of its own: what is left open is found at its end."""
+    """Run in a separate process, because open files are only found at its end."""
     child = "import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True)"
     node = f'{child}; print(\'{{"url": "http://here"}}\', flush=True); import sys; sys.stdin.read()'
     script = f"""

@@ -51,7 +51,7 @@ def plan_of(folder: Path, name: str, frames: int = 20, rate_hz: float = 0.0) -> 
 
 
 def plan_at(urls: dict[str, str], folder: Path, name: str, frames: int) -> Plan:
-    """50 frames a second, on nodes that are running."""
+    """Return the plan of a run with 50 frames/s, on running nodes."""
     path = plan_of(folder, name, frames, 50.0).source.path
     text = path.read_text() + f'[nodes]\nemulator = "{urls["emulator"]}"\n'
     for receiver in ("one", "other"):
@@ -61,7 +61,7 @@ def plan_at(urls: dict[str, str], folder: Path, name: str, frames: int) -> Plan:
 
 
 class Jittered(httpx.AsyncBaseTransport):
-    """Lets others go first, before and after each telegram, as the dice fall."""
+    """Lets other tasks run, at random, before and after each telegram."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, dice: random.Random) -> None:
         self._inner = inner
@@ -114,7 +114,7 @@ def test_of_two_managers_at_once_one_is_refused_and_the_other_is_not_disturbed(
 
 @pytest.fixture
 def urls() -> Iterator[dict[str, str]]:
-    """Standing nodes with fake engines and a lease of two seconds, by the names of the run."""
+    """Run nodes with fake engines and a lease of two seconds during the context; yield their URLs by the names of the run."""
     program = (
         "import sys; from rashpa.node.serve import Listen, serve_node; from rashpa.testing.fake_engine import FakeFactory; "
         "serve_node(sys.argv[1], sys.argv[2], FakeFactory(sys.argv[1]), Listen(lease_s=2.0), 'test')"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run with two emulators and two receivers: books of all, and what becomes of the others when an emulator is lost, hangs or refuses."""
+"""One run with two emulators and two receivers: the books of all, and the others when an emulator is lost, hangs or refuses."""
 
 import os
 import signal
@@ -156,7 +156,7 @@ def test_an_emulator_that_stands_still_is_found_while_the_other_goes_on(
 def test_an_emulator_that_the_others_wait_for_is_the_one_to_blame(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late_s: float
 ) -> None:
-    """Also when it stops after them: it was slow, and the others stood at the end of the ring before."""
+    """Check also an emulator that stops after the others: it was slow, and the others waited for a free slot before."""
     monkeypatch.setattr(StallWatch, "_patience_s", lambda self, group: 1.0)
     send = FakeSource._send_image
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ends that a manager gives its run, by a course that does what a test says: what the outcome says, what is asked of the nodes, and who is told."""
+"""The ends that a manager gives its run, with a course that a test controls: the outcome, the requests to nodes, and the reports."""
 
 import asyncio
 import errno
@@ -40,7 +40,7 @@ def plan_of(folder: Path, frames: int | str = 20) -> Plan:
 
 
 class Nodes(RunNodes):
-    """Scripted nodes. `did`: calls by the manager; `end`: how a process of the run's own has ended."""
+    """Scripted nodes. `did`: calls by the manager; `end`: how a process of the run has ended."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(LOCAL, "", {})
@@ -64,7 +64,7 @@ class Nodes(RunNodes):
 
 
 class Given:
-    """A manager whose course does `work`. All its nodes are claimed."""
+    """Holds a manager whose course does `work`. All its nodes are claimed."""
 
     def __init__(self, plan: Plan, work: Callable[["Given"], Awaitable[None]], **options: Any) -> None:
         self.nodes = Nodes(plan)
@@ -348,7 +348,7 @@ class TestInterrupts:
 
 
 class TestStops:
-    """Of a run until stopped, the first stop is an end in order."""
+    """In an open-ended run, the first stop ends it in order."""
 
     def stopped(self, plan: Plan, began: float) -> tuple[Given, Outcome]:
         async def work(given: Given) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run with two receivers: books of each, and what becomes of the others when one is lost, stands still or refuses."""
+"""One run with two receivers: the books of each, and the other when one is lost, hangs or refuses."""
 
 import os
 import signal

@@ -317,7 +317,7 @@ BAD = [
 
 
 def mask_of(plan: Plan) -> NDArray[np.uint32]:
-    """Return the mask of the buffer's image, as its receiver makes it of what it is told."""
+    """Return the mask of the buffer's image, as its receiver makes it from its order."""
     configure = destination_telegram(plan, plan.receivers[0])
     order = decode(encode(configure))
     assert isinstance(order, telegram.Configure)
@@ -327,7 +327,7 @@ def mask_of(plan: Plan) -> NDArray[np.uint32]:
 
 
 def bad_by_hand() -> list[NDArray[np.bool_]]:
-    """Return where each module of BAD is bad, pixel by pixel."""
+    """Return True for the bad pixels of each module of BAD."""
     found = [np.zeros((32, 64), bool) for _ in range(3)]
     for module, row, column in np.ndindex(3, 32, 64):
         edge = row in (0, 31) or column in (0, 63)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of which modules one image can be assembled."""
+"""The modules from which one image can be assembled."""
 
 import pytest
 from pydantic import TypeAdapter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A single fault anywhere: the run ends in bounded time and says who it was; the next run works on the same nodes, none of which was restarted."""
+"""A single fault anywhere: the run ends in bounded time and names the cause; the next run works on the same nodes without a restart."""
 
 import asyncio
 import threading
@@ -44,7 +44,7 @@ def fail(*_: object, **__: object) -> None:
 
 
 class Faulty(FakeFactory):
-    """The first engine has `method` replaced by `fault`; those after it are whole."""
+    """Replaces `method` of the first engine by `fault`; later engines are unchanged."""
 
     def __init__(self, role: str, method: str = "", fault: Callable[..., Any] | None = None) -> None:
         super().__init__(role)
@@ -68,7 +68,7 @@ def plan_of(tmp_path: Path) -> Plan:
 
 
 def run_twice(plan: Plan, nodes: dict[str, Node], between: Callable[[], None] = lambda: None) -> Outcome:
-    """The first run's outcome; the second, after `between`, is good."""
+    """Return the first run's outcome; the second run, after `between`, must be good."""
 
     async def both() -> Outcome:
         began = time.monotonic()
@@ -130,7 +130,7 @@ def test_an_engine_that_hangs_is_given_up_by_its_deadline_and_the_next_run_works
     monkeypatch.setitem(TRANSITIONS, order, Transition(known.sources, known.target, 1.0))
 
     def release() -> None:
-        """Ends what hangs, and the short deadline with it: both are the first run's alone."""
+        """Release hanging calls and restore the deadline, both of which are for the first run only."""
         released.set()
         monkeypatch.setitem(TRANSITIONS, order, known)
 
@@ -167,7 +167,7 @@ def test_modules_of_which_less_has_come_than_of_others_are_what_an_image_waits_f
 
 
 class Unreachable(httpx.AsyncBaseTransport):
-    """Answers `good` requests; the next one is lost, and `fails` after it."""
+    """Answers `good` requests; then `fails` requests are lost."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, good: int, error: type[httpx.TransportError]) -> None:
         self._inner = inner

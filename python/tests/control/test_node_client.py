@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manager's end of the control link: what is being asked while it is closed."""
+"""The manager's client of a node: requests in flight while it is closed."""
 
 import asyncio
 import gc
@@ -23,7 +23,7 @@ _TURNS = 60  # of the loop; a connection is made, and its request answered, in f
 
 @asynccontextmanager
 async def slow_node(answer_s: float) -> AsyncIterator[tuple[str, asyncio.Event]]:
-    """One that answers everything with an empty object, so late. Its URL, and what is set once it was asked."""
+    """Run a node that answers everything with an empty object after `answer_s` seconds. Yield its URL, and an event that is set when it was asked."""
     asked = asyncio.Event()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -99,7 +99,7 @@ def test_who_gives_up_asking_is_not_waited_for() -> None:
 
 
 class _AtState:
-    """A node that is in one state, and obeys as the table of transitions says."""
+    """A node in a given state, which obeys the table of transitions."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state

@@ -61,7 +61,7 @@ def plan_of(folder: Path, **parts: str) -> Plan:
 
 
 def carry_through(plan: Plan, stop_at: int) -> Outcome:
-    """Stops when so many images have come."""
+    """Carry out a run that is stopped when `stop_at` images have come."""
 
     async def run() -> Outcome:
         nodes = {name: Node(name, "emulator", FakeFactory("emulator")) for name in ("upper", "lower")}
@@ -99,7 +99,8 @@ def test_all_emulators_end_after_the_same_frame_and_the_books_hold_these_images(
 
 
 def carry_through_triggers(plan: Plan, factory: Callable[[str], EngineFactory]) -> tuple[Outcome, list[str]]:
-    """Three triggers of 4 frames, each when the one before is through, and one that comes too early; what was said to that."""
+    """Carry out a run with three triggers of 4 frames, each after the end of the previous one, and one that comes too early. Return outcome, and the
+    answers to the latter."""
     refused: list[str] = []
 
     async def run() -> Outcome:

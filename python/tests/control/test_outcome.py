@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of rates: frames that came, not those that were expected."""
+"""Rates in an outcome: they count frames that came, not frames that were expected."""
 
 from pathlib import Path
 

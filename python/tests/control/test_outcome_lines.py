@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that a run ends with: its faults, and what must be known of a good one."""
+"""The lines at the end of a run: its faults, and the cautions of a good one."""
 
 from dataclasses import replace
 from pathlib import Path

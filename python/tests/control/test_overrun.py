@@ -37,7 +37,7 @@ TWO: Table = {**ONE, "emulator": [{"name": "left", "modules": [0]}, {"name": "ri
 
 
 class SkippingSource(FakeSource):
-    """Half of its images find no free slot as long as it is told to go faster than 150 frames a second."""
+    """A source in which half of the images find no free slot while its ordered rate is above 150 frames/s."""
 
     skipped = 0
     held: list[int]
@@ -182,7 +182,7 @@ GROUP: Table = {
 
 
 def look(plan: Plan, skipped: int, lost: int, written: tuple[int, ...], at: float) -> Look:
-    """After statuses of a group that has skipped, of members and a receiver alone that have written and lost so many."""
+    """Return a snapshot after statuses with these counts of a group, its members and a single receiver."""
     status = telegram.GroupStatus(
         name="farm", fresh=sum(written[:2]), waiting=0, resent=0, duplicates=0, lost=0, skipped=skipped, settled=False
     )

@@ -22,7 +22,7 @@ PLUGIN: dict[str, Any] = {"name": "plugin", "file": "peaks.so"}
 
 
 def configure(**changes: Any) -> telegram.Configure:
-    """The golden one with another buffer, or other options."""
+    """Return the golden telegram with another buffer, or other options."""
     order = telegram_samples()["configure_destination"]
     assert isinstance(order, telegram.Configure)
     assert order.destination is not None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every key of the run file that names a file or a folder, as the schema says which do: `~` is the home of who runs it, and a relative one counts from the run file's folder."""
+"""Every key of the run file that names a file or a folder, by the schema: `~` is the home of the user who runs it, and a relative path starts at the
+run file's folder."""
 
 import json
 from collections.abc import Callable
@@ -69,7 +70,8 @@ def cards(role: str) -> Callable[[Plan], set[str]]:
 
 @dataclass(frozen=True)
 class Key:
-    """`place`: of FILE, where `text` stands, with PATH for the name. `found`: what becomes of it. `cwd`: it counts from there."""
+    """Describes a key. `place`: the place of `text` in FILE, with PATH for the name; `found`: returns the resolved path; `cwd`: True when a relative
+    path starts at the working folder."""
 
     place: str
     text: str
@@ -156,7 +158,7 @@ def test_no_key_that_is_called_like_one_is_left_out() -> None:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the run file; beside it a home and the folder where it is run. Whatever is named is in all of them."""
+    """Return the folder of the run file; beside it are a home and the working folder. Every named file exists in all of them."""
     for name in ("runs", "home", "cwd"):
         folder = tmp_path / name
         (folder / "d").mkdir(parents=True)
@@ -169,7 +171,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def named(runs: Path, key: str, name: str) -> set[str]:
-    """What becomes of the name in this key; also of a name that the plan refuses, out of what it says of it."""
+    """Return the resolved paths of the name in this key; for a name that the plan refuses, take them from the error."""
     one = KEYS[key]
     places = dict.fromkeys(("Run", "Detector", "CalibrationSpec", "Nodes", "Emulator", "Buffer", "kernel"), "")
     text = one.text.replace("PATH", name)

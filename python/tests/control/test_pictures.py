@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images for the report: which are asked for, how large, and what becomes of those that do not come."""
+"""Images for the report: which ones are requested, their size, and images that do not come."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from rashpa.testing.scripted_client import ScriptedClient
 
 
 def plan_of(folder: Path, buffers: int, width: int = 64, height: int = 32) -> Plan:
-    """Buffers b0, b1, … in turn at the receivers one and other."""
+    """Return a plan with buffers b0, b1, … alternately at the receivers `one` and `other`."""
     path = folder / "run.toml"
     path.write_text(
         run_file(

@@ -29,7 +29,7 @@ CSR = '[[buffer.kernel]]\nname = "csr"\nthreshold = 2\ncapacity = 0.25\n'
 
 
 def head(pixel: str, *, simulated: bool) -> str:
-    """All but the kernels. Only the simulator's images come with the calibration that jungfrau needs."""
+    """Return the run file without the kernels. Only images of the simulator come with the calibration that jungfrau needs."""
     if simulated:
         size = "width = 1024\nheight = 512"
         return HEAD.format(pixel=pixel, size=size, dataset="jungfrau", values="modules = 1\n")

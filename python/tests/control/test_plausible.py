@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values in another unit, and more data files than a reader opens, get a caution with what is meant."""
+"""Values in another unit, and more data files than a reader may open, get a caution with the probable meaning."""
 
 from typing import Any
 

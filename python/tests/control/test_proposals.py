@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random systems: the planner's judgement against limits worked out again from the file alone, and its proposals tried."""
+"""Random systems: the planner's decisions compared with limits computed from the file alone, and its proposals tried."""
 
 import random
 from collections import defaultdict
@@ -31,7 +31,7 @@ KERNELS = {
 
 @dataclass
 class System:
-    """A run file, and what its machines have."""
+    """Holds a run file, and the resources of its machines."""
 
     plan: Plan
     nodes: dict[str, Capabilities]
@@ -60,7 +60,7 @@ def system_of(seed: int) -> System:
 
 
 def _node(plan: Plan, name: str, role: str, dice: random.Random) -> Capabilities:
-    """A node that has a little too little of everything, or a little more than enough, or does not say."""
+    """Return a node with slightly too few, slightly more than enough, or unknown resources of each kind."""
     can = FakeFactory(role).capabilities(name)
     payload, wire = traffic(plan)
 
@@ -95,7 +95,7 @@ def _node(plan: Plan, name: str, role: str, dice: random.Random) -> Capabilities
 
 
 def worked_out(system: System, plan: Plan) -> set[str]:
-    """Which limits are broken; written without the planner's own sums."""
+    """Return the exceeded limits, computed without the planner's own sums."""
     nodes = system.nodes
     payload, wire = traffic(plan)
     broken = units_too_slow(system, plan)
@@ -114,7 +114,7 @@ def worked_out(system: System, plan: Plan) -> set[str]:
 
 
 def traffic(plan: Plan) -> tuple[dict[str, float], float]:
-    """Bytes a second: pixels of each node, and of all DTPs on the wire."""
+    """Return bytes/s: pixels of each node, and all DTPs on the wire."""
     payload: dict[str, float] = defaultdict(float)
     wire = 0.0
     for buffer in plan.buffers:
@@ -132,7 +132,7 @@ def traffic(plan: Plan) -> tuple[dict[str, float], float]:
 
 
 def memory_taken(plan: Plan) -> float:
-    """Slots and records in whole pages, two bytes an image, lists."""
+    """Return the bytes of slots and records in whole pages, two bytes for each image, and lists."""
     taken = 0.0
     for buffer in plan.buffers:
         section = buffer.section
@@ -144,7 +144,7 @@ def memory_taken(plan: Plan) -> float:
 
 
 def units_too_slow(system: System, plan: Plan) -> set[str]:
-    """Those of single buffers, and the processors of all."""
+    """Return the exceeded limits of single buffers' units, and of all processors."""
     broken, busy = set(), 0.0
     for buffer in plan.buffers:
         section = buffer.section
@@ -163,7 +163,7 @@ def units_too_slow(system: System, plan: Plan) -> set[str]:
 
 
 def _lists(section: toml.Buffer, buffer: PlannedBuffer) -> int:
-    """Pixels of 2 bytes with an index of 4, for a part of the image."""
+    """Return the bytes of lists: pixels of 2 bytes with an index of 4, for a part of the image."""
     capacity = next(kernel.model_dump()["capacity"] for kernel in section.kernel)
     return int(section.slots * capacity * 6 * buffer.width * buffer.height)
 
@@ -187,7 +187,7 @@ def test_the_planner_refuses_what_breaks_a_limit_and_nothing_else_and_what_it_pr
 
 
 def many(receivers: int, kernel: str = "") -> Plan:
-    """A module, a buffer and a receiver for each number."""
+    """Return a plan with one module, one buffer and one receiver for each number."""
     text = '[run]\nname = "r"\nframes = 1000\n[detector]\nwidth = 64\nheight = 64\nrate_hz = 1000.0\n'
     text += "".join(f"[[detector.module]]\nx = 0\ny = {64 * number}\n" for number in range(receivers))
     text += f'[dataset]\nkind = "pattern"\nmodules = {receivers}\nwidth = 64\nheight = 64\n'

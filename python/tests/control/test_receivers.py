@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several receivers in one run file: what each is told, and what they must not share."""
+"""Several receivers in one run file: the order to each, and the resources that they must not share."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every door at which a model refuses a value names the key, the fault and the remedy in our words: none of them is the checking library's."""
+"""Every place where a model refuses a value: the error names key, fault and remedy in our words, and never in those of pydantic."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def of_join(**values: Any) -> Callable[[Path], None]:
 
 
 def void(_: object) -> None:
-    """Take the result of a function whose error alone is of interest."""
+    """Ignore the result of a function that is called for its error."""
 
 
 # a door, and the message for a value that it refuses
@@ -116,7 +116,7 @@ def test_a_refused_value_is_told_by_its_key_with_a_remedy(door: str, tmp_path: P
 
 
 class Refused:
-    """Stands for an error of a model."""
+    """Replaces an error of a model."""
 
     def __init__(self, items: list[Any]) -> None:
         self._items = items

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a run: which are started, with which secrets they are reached, how they are kept, and how they end."""
+"""The nodes of a run: which ones are started, the secrets for connecting to them, their leases, and their ends."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ URL = "http://127.0.0.1:9"
 
 
 class Process:
-    """A node that was started. `ends`: how it has ended."""
+    """Holds a node that was started. `ends`: how it has ended."""
 
     def __init__(self, label: str = "", ends: str = "") -> None:
         self.name, self.url, self.pid, self.ends = label, f"http://{label.replace(' ', '-')}:1", 7, ends
@@ -47,7 +47,7 @@ class Process:
 
 
 class Started:
-    """Takes the place of LocalNode.start. `calls`: label, command, grant and patience of each start."""
+    """Replaces LocalNode.start. `calls`: label, command, grant and patience of each start."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Sequence[str], Grant, float]] = []
@@ -141,7 +141,7 @@ class TestConnect:
 
 
 class Reached:
-    """Nodes that reach scripted clients."""
+    """Holds nodes with scripted clients."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.nodes = RunNodes(LocalLauncher(words), "", {})
@@ -215,12 +215,12 @@ class TestOneMore:
 
 
 class TestLeases:
-    """By a clock that stands at 100 s, and sleeps that take no time."""
+    """Leases with a clock that stays at 100 s, and sleeps that take no time."""
 
     def renewed(
         self, monkeypatch: pytest.MonkeyPatch, heard: float, clients: int = 1, part: float = 0.0, fails: bool = False
     ) -> tuple[list[float], int]:
-        """Return the sleeps of a renewal up to the fourth one, and how often the node was asked."""
+        """Return the sleeps of a renewal up to the fourth one, and the number of requests to the node."""
         slept: list[float] = []
         asked: list[bool] = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a manager notes of its run: for its observer, in its journal, and in the outcome."""
+"""The notes of a manager on its run: for its observer, in its journal, and in the outcome."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def plan_of(folder: Path, orphaned: str = "end") -> Plan:
 
 
 class Given:
-    """Notes of a run with scripted nodes, of which the receiver is a process: this one."""
+    """Holds the notes of a run with scripted nodes; the receiver's process is this one."""
 
     def __init__(self, plan: Plan, journal: Journal | None = None, certificate: RunCertificate | None = None) -> None:
         self.nodes = RunNodes(LocalLauncher(certificate=certificate), "", {})
@@ -51,7 +51,7 @@ class Given:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """107.5 s of the monotonic clock, and 1000 s since the machine was started."""
+    """Set the monotonic clock to 107.5 s, and the time since the machine started to 1000 s."""
     monkeypatch.setattr(run_notes_module, "time", SimpleNamespace(monotonic=lambda: 107.5))
     monkeypatch.setattr(run_notes_module, "since_boot", lambda: 1000.0)
 
@@ -173,7 +173,7 @@ class TestJournalThatCannotBeWritten:
 
 
 class TestKept:
-    """Logs and pictures of the nodes."""
+    """Stored logs and pictures of the nodes."""
 
     def test_a_log_is_kept_in_lines(self, tmp_path: Path) -> None:
         given = Given(plan_of(tmp_path))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the manager of a run takes for a request, of every kind there is, and whom its answers reach."""
+"""The files that a run's manager accepts as requests, for every kind, and the requesters that get its answers."""
 
 import os
 import threading

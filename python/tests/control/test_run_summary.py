@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary of a run: the same words for a report, files and a run that goes on."""
+"""The summary of a run has the same words in a report, for files, and during a run."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time in which this process did not run makes nobody late."""
+"""Time in which this process did not run makes no other process late."""
 
 import asyncio
 import socket

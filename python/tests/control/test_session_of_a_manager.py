@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session of which a test plays the manager: what callers of other threads are told, and what the manager is asked."""
+"""A session with a manager played by the test: the results for callers in other threads, and the requests to the manager."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def config(folder: Path, **detector: object) -> dict[str, Any]:
 
 
 class Played:
-    """Takes the place of the manager: it runs until `over` or `fails` is set. `asked`: calls of the session."""
+    """Replaces the manager: it runs until `over` or `fails` is set. `asked`: the calls of the session."""
 
     now: "Played"
 
@@ -71,7 +71,7 @@ class Played:
 
 
 class Given:
-    """A session with a played manager."""
+    """Holds a session with a played manager."""
 
     def __init__(self, plan: Plan, observer: Observer | None = None) -> None:
         self.session = RunSession(plan, "a token", *([observer] if observer else []))
@@ -80,7 +80,7 @@ class Given:
     def tell(
         self, phase: str, state: str, books: Books | None = None, but: Mapping[str, str | None] | None = None
     ) -> None:
-        """Let the manager tell its progress. `but`: emulators in another state, or in none that is known."""
+        """Make the manager report its progress. `but`: emulators in another state, or in an unknown one."""
         told = threading.Event()
         states = {**dict.fromkeys((one.name for one in self.session.plan.emulators), state), **(but or {})}
         emulators = {
@@ -128,7 +128,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Given]]:
 
 @pytest.fixture
 def given(tmp_path: Path, make: Callable[..., Given]) -> Given:
-    """A session that was started."""
+    """Return a session that was started."""
     one = make(plan_with(config(tmp_path), {}))
     one.session.start()
     return one

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run files of detectors that speak SLS: shapes of ports, traffic, and what cannot be."""
+"""Run files of SLS detectors: shapes of ports, traffic, and refusals."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ CONTROL = '[detector.control]\nkind = "none"'
 
 
 def plan_of(folder: Path, **values: object) -> Plan:
-    """The plan of a run file of a JUNGFRAU that sends by itself, but for `values`."""
+    """Return the plan of a JUNGFRAU that sends by itself, with changed `values`."""
     standard = {
         "width": 1024,
         "height": 512,

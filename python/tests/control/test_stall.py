@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counts as news of a run, and how long it may be without any."""
+"""The events that count as progress of a run, and the longest time without any."""
 
 import asyncio
 import itertools
@@ -27,7 +27,7 @@ RUN = run_file(run={"name": "r", "frames": 800}, buffer={"deadline_ms": 500}, re
 
 
 class Watched:
-    """A run of one receiver as its manager sees it, on a clock of its own."""
+    """Holds a run of one receiver as its manager sees it, with its own clock."""
 
     def __init__(self, plan: Plan) -> None:
         self.now = 100.0
@@ -68,7 +68,7 @@ class Watched:
         return self.watch.stalled(last, ["emulator"]) is not None
 
     def count(self, packets: int) -> None:
-        """Packets went to and fro, and no image came of it."""
+        """Count packets without any resulting image."""
         (dtp,) = self.source.dtps
         repeated = replace(dtp, packets=packets, rnr_naks=packets, retransmitted_packets=packets)
         self.source = replace(self.source, dtps=(repeated,))
@@ -224,7 +224,7 @@ def heard_of(plan: Plan, names: tuple[str, ...]) -> dict[str, Status]:
 @pytest.mark.parametrize("kind", ["many", "dealt"])
 @pytest.mark.parametrize("count", range(5))
 def test_no_node_has_to_be_heard_of_before_a_run_is_watched(tmp_path: Path, kind: str, count: int) -> None:
-    """All watchers, with every choice of so many nodes that have said something."""
+    """Try all watchers, with every choice of `count` nodes that have sent a status."""
     path = tmp_path / "run.toml"
     path.write_text(MANY)
     plan = load_plan(path) if kind == "many" else dealt_plan(tmp_path)
@@ -251,7 +251,7 @@ def test_no_node_has_to_be_heard_of_before_a_run_is_watched(tmp_path: Path, kind
 
 
 def of_two(tmp_path: Path, clock: list[float], last: dict[str, Status], awaited: list[str]) -> str | None:
-    """Return the node that two emulators and two receivers are said to wait for when nothing has changed for long."""
+    """Return the node at fault for two emulators and two receivers, when nothing has changed for long."""
     path = tmp_path / "run.toml"
     path.write_text(MANY)
     watched = StallWatch(load_plan(path), lambda: clock[0])
@@ -269,7 +269,7 @@ def two(tmp_path: Path) -> dict[str, Status]:
 
 
 def having_sent(status: Status, *images: int) -> Status:
-    """Return the status of an emulator with so many images sent of each DTP."""
+    """Return the status of an emulator with these numbers of images sent by each DTP."""
     assert status.source is not None
     dtps = tuple(replace(dtp, images_sent=sent) for dtp, sent in zip(status.source.dtps, images, strict=True))
     return replace(status, source=replace(status.source, dtps=dtps))

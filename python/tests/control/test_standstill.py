@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with packets and no image, or with images and nothing out, is red within a second: at two looks half a second apart, as the page has them."""
+"""A run with packets and no image, or with images that are not written, is reported within a second: by two statuses half a second apart, as the page
+has them."""
 
 import asyncio
 import secrets
@@ -34,7 +35,7 @@ Link = dict[str, int]
 
 
 def look(second: float, images: int, link: Link, to_write: int = 0, **books: int | str) -> Status:
-    """A receiver of one buffer of eight slots and one DTP. `images`: that its link has decided."""
+    """Return the status of a receiver with one buffer of eight slots and one DTP. `images`: images that its link has decided."""
     texts = {name: str(books.pop(name, "")) for name in ("unit_error", "sink_error", "busy")}
     dtp = DestinationDtpStatus(id=0, module=0, expected=99, complete=images, partial=0, missing=0, lines_missing=0)
     buffer = BufferStatus(
@@ -48,7 +49,7 @@ def look(second: float, images: int, link: Link, to_write: int = 0, **books: int
 
 
 def clock(looks: list[Status]) -> Callable[[], float]:
-    """Return a clock that stands at each look as its status says."""
+    """Return a clock that shows each status' own time."""
     times = iter([status.destination.elapsed_s for status in looks if status.destination])
     return lambda: next(times)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that somebody else pauses, lets go on, and aborts."""
+"""Runs that another process pauses, resumes and aborts."""
 
 import asyncio
 import threading
@@ -43,7 +43,7 @@ def _plan(folder: Path) -> Plan:
 
 
 class _Seen:
-    """What a run looks like from outside."""
+    """Holds the state of a run as seen from outside."""
 
     def __init__(self) -> None:
         self.progress: Progress | None = None
@@ -58,7 +58,7 @@ class _Seen:
 
 
 def _with_a_hand(plan: Plan, hand: Callable[[Path, _Seen], None]) -> tuple[Outcome, list[BaseException]]:
-    """A run, and what somebody does to it as soon as images come."""
+    """Carry out a run, and call `hand` as soon as images come."""
     journal, seen, raised = journal_of(plan), _Seen(), list[BaseException]()
 
     def act() -> None:

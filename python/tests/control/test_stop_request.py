@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that somebody else ends: the request, and what the manager makes of it."""
+"""Runs that another process ends: the request, and the manager's reaction."""
 
 import asyncio
 import threading
@@ -41,7 +41,7 @@ def plan_of(folder: Path, frames: int | str, extra: Table | None = None) -> Plan
 
 
 def asked_after(plan: Plan, images: int) -> tuple[Outcome, StopAnswer | None]:
-    """The outcome of a run that is asked to end when so many images were decided, and the answer."""
+    """Return the outcome of a run that is asked to end after `images` decided images, and the answer."""
     answers: list[StopAnswer | None] = []
     asking: list[threading.Thread] = []
     journal = journal_of(plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run files whose source is a stream of DECTRIS Stream V2: shapes, traffic, and what cannot be."""
+"""Run files with a stream of DECTRIS Stream V2 as source: shapes, traffic, and refusals."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ MODULES = "[[detector.module]]\nx = 0\ny = 0\n[[detector.module]]\nx = 0\ny = 51
 
 
 def plan_of(folder: Path, **values: str) -> Plan:
-    """Return the plan of a run file of a detector that sends by itself, but for `values`."""
+    """Return the plan of a detector that sends by itself, with changed `values`."""
     standard = {
         "control": '[detector.control]\nkind = "none"',
         "modules": "",

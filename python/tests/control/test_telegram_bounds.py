@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run file and telegrams have the same bounds: what a run file cannot say, a telegram cannot either."""
+"""Run file and telegrams have the same bounds: a value that a run file refuses, a telegram refuses, too."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ BUILT_IN = {
 
 
 def attributes() -> list[tuple[str, str, str]]:
-    """Of what an order is made of: part, attribute, type."""
+    """Return part, attribute and type of the attributes of an order."""
     found = []
     for part in SCHEMA.iterchildren(f"{SPACE}complexType"):
         if part.get("name") in ORDERS:
@@ -93,7 +93,7 @@ def attributes() -> list[tuple[str, str, str]]:
 
 
 def of_telegram(kind: str) -> dict[str, Any]:
-    """What a type of the schema allows: least and most, choices, or a pattern."""
+    """Return the values that a schema type allows: least and most, choices, or a pattern."""
     if kind == "xs:boolean":
         return {}
     if kind in BUILT_IN:
@@ -111,7 +111,7 @@ def of_telegram(kind: str) -> dict[str, Any]:
 
 
 def of_run_file(model: type[BaseModel], name: str) -> dict[str, Any]:
-    """The same of a run file's key."""
+    """Return the values that a run file's key allows, in the same form."""
     described = model.model_json_schema()["properties"][name]
     options = [one for one in described.get("anyOf", [described]) if one.get("type") != "null"]
     # A number or a text is a text in a telegram.

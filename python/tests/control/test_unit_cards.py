@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers whose pipeline a card carries out, in a run file: what a node is told, what it may drive, and what is refused before anything starts."""
+"""Buffers whose pipeline a card processes, in a run file: the order to the node, the cards that it may use, and refusals before anything starts."""
 
 from pathlib import Path
 

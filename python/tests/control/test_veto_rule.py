@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of vetoes, against the table of cases that the native side reads as well."""
+"""Rules of vetoes, compared with the table of cases that the native tests read, too."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ COLUMNS = [
 
 
 def cases() -> Iterator[tuple[str, str]]:
-    """Each rule with what comes of it."""
+    """Yield each rule with its result."""
     for line in CASES.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             rule, _, expected = (part.strip(" ") for part in line.split("|"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is wrong with a key of a kernel, a sink, a link or a dataset is said with file, line and key."""
+"""Every fault in a key of a kernel, a sink, a link or a dataset is reported with file, line and key."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots of numbers: shares of images with a known fate, and lines that change hands from one run to the next."""
+"""Plots of numbers: shares of images with a known fate, and lines that are reused from one run to the next."""
 
 import dataclasses
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strangers who hold connections to the page, or ask for ever: who has the cookie gets in, memory, files and what is said stay bounded."""
+"""Strangers who hold connections to the page or send endless requests: a browser with the cookie gets in, and memory, files and log messages stay
+bounded."""
 
 import contextlib
 import resource

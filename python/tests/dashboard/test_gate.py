@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets through the gate of the page: by name, by the page that asks, by token and cookie; requests of HTTP and of WebSockets alike."""
+"""The requests that the page's gate allows: by host name, by page of origin, by token and cookie, over HTTP and WebSockets alike."""
 
 from collections.abc import Iterator
 from pathlib import Path

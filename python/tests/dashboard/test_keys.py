@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roles and sessions: two tokens, and what a browser may after it has shown one."""
+"""Roles and sessions: two tokens, and the rights of a browser that has sent one."""
 
 import json
 from pathlib import Path

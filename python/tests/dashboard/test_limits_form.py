@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form for limits of vetoes: the fields are the model's, with the values that nodes have told last."""
+"""The form for limits of vetoes: its fields are the model's, with the values that nodes have reported last."""
 
 from dataclasses import replace
 from pathlib import Path

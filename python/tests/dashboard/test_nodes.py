@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page reaches nodes with the rights that commands have: the typed certificate file before that of the run file."""
+"""The page connects to nodes with the rights of commands: a certificate file on the command line takes precedence over that of the run file."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page behind a reverse proxy with a path: what the proxy sends on, and what the browser gets."""
+"""A page behind a reverse proxy with a path: the requests that the proxy forwards, and the answers to the browser."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ PUBLIC = "https://beam.example/hutch/rashpa"
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
-    """The page, and its own address; the printed one is that of the proxy."""
+    """Run the page; yield it with its own address. The printed address is that of the proxy."""
     port = free_ports(1)
     with dashboard(tmp_path_factory.mktemp("served"), "--public", PUBLIC, "--port", str(port)) as found:
         yield found, f"http://127.0.0.1:{port}"

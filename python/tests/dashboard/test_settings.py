@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form for the next run: its fields are the model's, and a changed run file differs in the changed keys alone."""
+"""The form for the next run: its fields are the model's, and a changed run file differs only in the changed keys."""
 
 import tomllib
 from pathlib import Path

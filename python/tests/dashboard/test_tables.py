@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of the page: what nodes say is text there, never HTML."""
+"""Numbers of the page: texts from nodes appear as text, never as HTML."""
 
 from dataclasses import replace
 from pathlib import Path

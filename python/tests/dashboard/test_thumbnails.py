@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small pictures of past runs, whatever lies in a report."""
+"""Small pictures of past runs, for any content of a report."""
 
 import base64
 import io

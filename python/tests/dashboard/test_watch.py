@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page is told of nodes, from nodes with a fake engine in this process."""
+"""The page's view of nodes, with fake engines in this process."""
 
 import asyncio
 from pathlib import Path
@@ -28,7 +28,7 @@ EXAMPLE = Path("examples/01_first_light.toml")
 
 
 class InProcess(Nodes):
-    """The journal's nodes have no URL here."""
+    """Holds the journal's nodes, which have no URL here."""
 
     def __init__(self, plan: Plan, transports: dict[str, httpx.AsyncBaseTransport]) -> None:
         super().__init__(plan, (), "", "")
@@ -143,7 +143,7 @@ def test_a_node_that_is_gone_is_lost_with_its_last_words(tmp_path: Path) -> None
 
 
 class _Client:
-    """Has an image that is newer each time, every second time none."""
+    """Returns a newer image each time, and every second time none."""
 
     url = "http://node"
     name = "r"

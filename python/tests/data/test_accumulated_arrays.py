@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels of counters on arrays: the integers of plain NumPy."""
+"""The accumulating kernels on arrays, compared with the integers of NumPy."""
 
 import numpy as np
 import pytest

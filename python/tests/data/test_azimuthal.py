@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel `azimuthal` against pyFAI: 1D and 2D, error models, corrections; and what it refuses."""
+"""The kernel `azimuthal`, compared with pyFAI: 1D and 2D, error models, corrections; and its refusals."""
 
 import io
 from functools import cache, partial
@@ -45,7 +45,7 @@ def poni(tmp_path: Path) -> Path:
 
 
 def images(count: int = 3) -> NDArray[np.uint16]:
-    """Photons with a few bright pixels, and masked ones."""
+    """Return photons with a few bright pixels, and masked ones."""
     random = np.random.default_rng(3)
     found = random.poisson(np.linspace(0.5, 40, SHAPE[1]), (count, *SHAPE)).astype(np.uint16)
     found[random.random(found.shape) < 1e-3] = 60000
@@ -55,18 +55,18 @@ def images(count: int = 3) -> NDArray[np.uint16]:
 
 @cache
 def integrator_of(path: Path) -> Any:
-    """pyFAI's, which keeps its tables as long as nothing that they depend on changes."""
+    """Return pyFAI's integrator, which caches its tables while their inputs stay the same."""
     return pyFAI.load(str(path))
 
 
 def beyond(path: Path) -> dict[str, float]:
-    """A range that no part of a pixel leaves: at its ends pyFAI puts parts into the wrong bins (test_azimuthal_bins.py)."""
+    """Return a range that contains every pixel whole: at the ends of a range, pyFAI puts parts into wrong bins (test_azimuthal_bins.py)."""
     corners = integrator_of(path).corner_array(SHAPE, unit="q_A^-1")[..., 0]
     return {"radial_min": 0.0, "radial_max": 1.001 * float(corners.max())}
 
 
 def reached(bounds: dict[str, float]) -> tuple[float, float]:
-    """For pyFAI, which puts the end of a range up by this much."""
+    """Return the range for pyFAI, which raises the end of a range by this amount."""
     return bounds["radial_min"], bounds["radial_max"] / (1 + float(np.finfo(np.float32).eps))
 
 
@@ -74,7 +74,7 @@ CIRCLE = (-180.0, 180.0 / (1 + float(np.finfo(np.float32).eps)))
 
 
 def truth(path: Path, image: NDArray[Any], npt: Any, **options: Any) -> Any:
-    """What pyFAI makes of it."""
+    """Return pyFAI's result for the image."""
     integrator = integrator_of(path)
     mask = ~np.isfinite(image) if image.dtype.kind == "f" else image == np.iinfo(image.dtype).max
     options = {"unit": "q_A^-1", "mask": mask, "correctSolidAngle": True, **options}
@@ -85,7 +85,7 @@ def truth(path: Path, image: NDArray[Any], npt: Any, **options: Any) -> Any:
 
 
 def whole_range(path: Path) -> dict[str, float]:
-    """So that both have the same bins, whatever is masked."""
+    """Return the whole range, so that both have the same bins whatever is masked."""
     radius = integrator_of(path).center_array(SHAPE, unit="q_A^-1")
     return {"radial_min": float(radius.min()), "radial_max": float(radius.max())}
 
@@ -156,7 +156,7 @@ def test_two_dimensions(poni: Path) -> None:
 
 
 def relative(found: Any, expected: Any) -> float:
-    """The largest difference, where pyFAI has a value that is not 0."""
+    """Return the largest relative difference where pyFAI's value is not 0."""
     filled = (expected != 0) & np.isfinite(expected)
     return float(np.abs(found[filled] / expected[filled] - 1).max())
 
@@ -190,7 +190,8 @@ def test_split_pixels_are_those_of_pyfai(poni: Path, splitting: str, errors: str
 
 @pytest.mark.parametrize("splitting", ["bbox", "full"])
 def test_split_pixels_in_two_dimensions(poni: Path, splitting: str) -> None:
-    """Away from the beam and from the cut at 180 degrees, where pyFAI gives all of a pixel to one side. Its areas are near ones, of 32 bits."""
+    """Compare away from the beam and from the cut at 180 degrees, where pyFAI assigns the whole pixel to one side. Its areas are approximate, in 32
+    bits."""
     image, bounds = images(1)[0], beyond(poni)
     kernel = {"name": "azimuthal", "poni": str(poni), "bins": 80, "azimuthal_bins": 36, "splitting": splitting}
     arrays, axes = Pipeline([{**kernel, **bounds}], SHAPE)(image).profiles["azimuthal"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bins of `azimuthal` against geometry: histograms of radius and arctan2, outlines cut by half-planes, pixels sampled finely. Nothing here asks pyFAI
-or our own code where a pixel lies."""
+"""Bins of `azimuthal`, compared with geometry: histograms of radius and arctan2, outlines cut by half-planes, finely sampled pixels. Neither pyFAI
+nor our own code computes the places of pixels here."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ Reals = NDArray[np.float64]
 
 
 class Camera:
-    """A detector in space: pixels [row][column] of `PIXEL`, the beam at `y`, `x` (pixels), turned by `tilts` as PONI files have it."""
+    """Describes a detector in space: pixels [row][column] of size `PIXEL`, the beam at `y`, `x` (pixels), rotated by `tilts` as in PONI files."""
 
     def __init__(self, y: float = 60.0, x: float = 80.0, tilts: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
         self.y, self.x, self.tilts = y, x, tilts
@@ -41,7 +41,7 @@ class Camera:
         return str(folder / "camera.poni")
 
     def places(self, rows: Reals, columns: Reals) -> tuple[Reals, Reals, Reals]:
-        """Up, sideways, along the beam, in metres, of points in the image."""
+        """Return coordinates up, sideways and along the beam, in metres, of points in the image."""
         point = np.stack(((rows - self.y) * PIXEL, (columns - self.x) * PIXEL, np.full_like(rows, DISTANCE)), axis=-1)
         (c1, c2, c3), (s1, s2, s3) = np.cos(self.tilts), np.sin(self.tilts)
         first = np.array([[1, 0, 0], [0, c1, s1], [0, -s1, c1]])  # 1 and 2 are left-handed, as pyFAI's manual says
@@ -51,7 +51,7 @@ class Camera:
         return turned[..., 0], turned[..., 1], turned[..., 2]
 
     def polar(self, rows: Reals, columns: Reals, unit: str = "r_mm") -> tuple[Reals, Reals]:
-        """Radius and azimuth in degrees."""
+        """Return radius, and azimuth in degrees."""
         up, side, along = self.places(rows, columns)
         around = np.hypot(up, side)
         two_theta = np.arctan2(around, along)
@@ -70,7 +70,7 @@ class Camera:
         return self.polar(rows, columns, unit)
 
     def samples(self, fine: int, unit: str = "r_mm") -> tuple[Reals, Reals]:
-        """Of `fine` × `fine` points of each pixel."""
+        """Return radius and azimuth of `fine` × `fine` points of each pixel."""
         rows, columns = (np.mgrid[: SHAPE[0] * fine, : SHAPE[1] * fine] + 0.5) / fine
         return self.polar(rows, columns, unit)
 
@@ -91,7 +91,7 @@ def arrays(camera: Camera, folder: Path, **values: Any) -> dict[str, NDArray[Any
 
 
 def sums(made: dict[str, NDArray[Any]]) -> Reals:
-    """How much of all pixels is in each bin, [azimuth][radius]."""
+    """Return the sum of all pixels' shares in each bin, [azimuth][radius]."""
     shape = (len(made.get("azimuthal_axis", [0])), len(made["radial_axis"]))
     if "bins" in made:
         counted = made["bins"] != NO_BIN
@@ -103,7 +103,7 @@ def sums(made: dict[str, NDArray[Any]]) -> Reals:
 def histogram(
     radius: Reals, azimuth: Reals, radial: tuple[float, float, int], around: tuple[float, float, int]
 ) -> Reals:
-    """[azimuth][radius] of points."""
+    """Return the histogram of points, [azimuth][radius]."""
     least, most, count = around
     turned = least + (azimuth - least) % 360
     turned = np.where((azimuth >= least) & (azimuth <= most), azimuth, turned)
@@ -141,7 +141,7 @@ def test_bins_end_where_the_range_ends(tmp_path: Path, camera: Camera, unit: str
 
 @pytest.mark.parametrize("splitting", ["no", "bbox", "full"])
 def test_nothing_of_a_pixel_below_the_range_is_in_the_first_bin(tmp_path: Path, splitting: str) -> None:
-    """The bright spot is 1000 below 3 mm. Only pixels that the border cuts may bring a part of it."""
+    """Check a bright spot of 1000 below 3 mm: only pixels that the border cuts may contribute a part of it."""
     radius, azimuth = STRAIGHT.centres()
     reach = 0.1 * np.sqrt(2) / 2
     image = np.where(radius < 3 - (reach if splitting == "no" else 2.1 * reach), 1000, 1).astype(np.uint16)
@@ -200,7 +200,7 @@ def test_areas_are_those_of_fine_samples(
 def test_a_whole_circle_holds_all_of_every_pixel_wherever_it_begins(
     tmp_path: Path, camera: Camera, splitting: str
 ) -> None:
-    """With the beam on a corner, on an edge, within a pixel, and out of the image."""
+    """Check with the beam on a corner, on an edge, inside a pixel, and outside of the image."""
     for start in (-180, -33.3, 0, 90):
         made = arrays(
             camera,
@@ -216,7 +216,7 @@ def test_a_whole_circle_holds_all_of_every_pixel_wherever_it_begins(
 
 
 def test_a_pixel_across_the_cut_is_shared_by_the_first_and_the_last_row(tmp_path: Path) -> None:
-    """The row of pixels left of the beam lies half above and half below 180 degrees."""
+    """Check the row of pixels left of the beam, which is half above and half below 180 degrees."""
     camera = Camera(60.5, 80.0)
     made = arrays(camera, tmp_path, splitting="full", azimuthal_bins=36)
     ends = made["share_ends"].ravel()
@@ -305,7 +305,7 @@ Point = tuple[float, float]
 
 
 def half_plane(outline: list[Point], axis: int, limit: float, *, above: bool) -> list[Point]:
-    """What of an outline lies on one side (Sutherland and Hodgman)."""
+    """Return the part of an outline on one side of a line (Sutherland and Hodgman)."""
     kept: list[Point] = []
     for here, there in zip(outline, outline[1:] + outline[:1], strict=True):
         inside = (here[axis] >= limit) == above
@@ -322,7 +322,7 @@ def area(outline: list[Point]) -> float:
 
 
 def cut(outline: list[Point], radial: Bins, around: Bins) -> Reals:
-    """The share in each bin, after any number of turns."""
+    """Return the share in each bin, after any number of turns."""
     found = np.zeros((around.count, radial.count))
     for turn in range(-3, 4):
         turned = [(x, y + 360 * turn) for x, y in outline]
@@ -355,7 +355,7 @@ def test_areas_are_those_of_outlines_cut_by_half_planes(around: Bins) -> None:
 
 @pytest.mark.parametrize("splitting", ["bbox", "full"])
 def test_a_pixel_has_one_share_in_a_bin(tmp_path: Path, splitting: str) -> None:
-    """Also where a circle begins within it, or it lies around the beam: errors go by squares of shares."""
+    """Check pixels in which a circle begins, or that contain the beam, because errors use squares of shares."""
     for rows, start in ((0, -180), (0, 33), (1, 0), (5, 90)):
         sector = {"azimuthal_bins": rows, "azimuth_min": start, "azimuth_max": start + 360}
         made = arrays(Camera(60.5, 80.5), tmp_path, splitting=splitting, **sector)
@@ -365,7 +365,7 @@ def test_a_pixel_has_one_share_in_a_bin(tmp_path: Path, splitting: str) -> None:
 
 
 def test_boxes_are_shared_by_length() -> None:
-    """By hand: radius 1.5 to 3.5 over bins from 0, 1, 2, …; azimuth 170 to 190 over rows of 10 degrees."""
+    """Compare with a calculation by hand: radius 1.5 to 3.5 over bins from 0, 1, 2, …; azimuth 170 to 190 over rows of 10 degrees."""
     boxes = Boxes((np.array([1.5]), np.array([3.5])), (np.array([170.0]), np.array([190.0])))
     made = azimuthal_bins.shares_of_boxes(boxes, Bins(0, 5, 5), Bins(-180, 180, 36))
     found = np.zeros((36, 5))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The books of commands: when they close, and with which code a command ends."""
+"""The books of commands: when they balance, and the exit code of a command with these books."""
 
 import pytest
 

@@ -169,7 +169,7 @@ SETS = np.arange(CELLS * 3 * HEIGHT * WIDTH, dtype=np.float32).reshape(CELLS, 3,
 
 
 def planes_of(count: int) -> NDArray[np.float32]:
-    """Plane k is 10 k + 1 everywhere."""
+    """Return planes; plane k is 10 k + 1 everywhere."""
     return np.full((count, HEIGHT, WIDTH), 1, np.float32) + 10 * np.arange(count, dtype=np.float32)[:, None, None]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration files: what `rashpa calibrate pedestal` writes is what the receiver uses; wrong and foreign ones are named."""
+"""Calibration files: the receiver uses the values that `rashpa calibrate pedestal` writes; wrong and foreign files are named."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

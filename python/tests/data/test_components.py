@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a build has, in words."""
+"""The text on the components of a build."""
 
 import re
 import subprocess

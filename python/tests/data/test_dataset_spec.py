@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of datasets and calibrations are checked before anything is made, and say which key is wrong."""
+"""Tables of datasets and calibrations are checked before anything is made, and errors name the wrong key."""
 
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that get their name when they are whole: each was brought to the disk before, and its name afterwards, so that a loss of power leaves the old one or
-the new one."""
+"""Files that get their name when they are complete: their content is on the disk before, and their name afterwards, so that a power failure leaves
+either the old or the new file."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from rashpa.data.parts.staged_files import staged_file, staged_files
 
 
 class Disk:
-    """Notes what a process asks of its disk, file by file."""
+    """Records a process's disk operations, file by file."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.synced: dict[int, bytes] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are being made when the process is told to end: nothing of them is left, whoever tells it."""
+"""Unfinished files of a process that gets a signal to end: no part of them stays, whoever sends the signal."""
 
 import signal
 import subprocess

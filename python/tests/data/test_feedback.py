@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a receiver publishes, read from bytes that nobody vouches for."""
+"""A receiver's published records, decoded from untrusted bytes."""
 
 import json
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbered names have one order and no gaps; a name says what a file holds whatever its case, and which of its arrays is meant."""
+"""Numbered names have one order and no gaps; a name determines the kind of file whatever its case, and the array that it selects."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One array of an HDF5 file, for maps and masks: what is there is read, and what has no bytes is no value."""
+"""One array of an HDF5 file, for maps and masks: present values are read, and absent bytes are an error."""
 
 from collections.abc import Callable
 from pathlib import Path

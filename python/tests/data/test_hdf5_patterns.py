@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual datasets whose sources have numbered names, as HDF5 has them: %b is the number of a block of images."""
+"""Virtual datasets with numbered sources, in HDF5's form: %b is the number of a block of images."""
 
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ def sources(folder: Path, name: str = "s_{}.h5", count: int = 3) -> None:
 def leading(
     folder: Path, file: bytes = b"s_%b.h5", name: bytes = b"data", start: int = 0, count: Any = FREE, axis: int = 0
 ) -> Path:
-    """Write a dataset that a pattern makes up."""
+    """Write a dataset with sources named by a pattern."""
     path = folder / "v.h5"
     shape, most = [0 if axis == 0 else BLOCK, ROWS, COLUMNS], [BLOCK, ROWS, COLUMNS]
     most[axis] = FREE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The number by which an image is bright: the last count of the pipeline, and none that tells of the method alone."""
+"""The number that measures an image's brightness: the pipeline's last count, and never a number that only describes the method."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that fabio cannot read, or never stops to read, are refused within a bounded time; what its process says is not believed."""
+"""Images that fabio cannot read, or never finishes reading, are refused within a bounded time; the answers of its process are not trusted."""
 
 import gzip
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that leads to several opens as one run of a group, or as the runs of several buffers."""
+"""A combined file opens as one run of a group, or as the runs of several buffers."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels as functions: of their declarations, typed, documented."""
+"""Kernels as functions: made from their declarations, typed, documented."""
 
 import doctest
 import inspect

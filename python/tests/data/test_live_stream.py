@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream as a program reads it: image by image, with what it missed."""
+"""A stream as a program reads it: image by image, with the number of missed ones."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -98,7 +98,7 @@ def test_of_pub_images_come_also_without_their_start_until_another_series_begins
 
 
 def _heard(socket: Any, images: LiveStream, first: bytes) -> bool:
-    """Whether the reader is connected: what is sent before then is lost."""
+    """Return True when the reader is connected; messages sent before are lost."""
     socket.send(first)
     try:
         return next(images).image_id == 8

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What numbers of an array mean: every kernel, every type of pixel, arrays that say what is masked and those that say nothing; NumPy says what must come."""
+"""The meaning of numbers in an array: every kernel, every pixel type, arrays with and without masking; NumPy computes the expected results."""
 
 import pickle
 import types
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 
 def images_of(pixel: str) -> Array:
-    """Small numbers of both signs, and what some would call masked."""
+    """Return small numbers of both signs, and values that some maskings mark."""
     random = np.random.default_rng(7)
     if pixel == "float32":
         images = random.normal(3, 4, (5, *SHAPE)).astype(np.float32)
@@ -40,7 +40,7 @@ def images_of(pixel: str) -> Array:
 
 
 def counts(images: Array, way: str) -> NDArray[np.bool_]:
-    """Which pixels count, in the words of the documentation."""
+    """Return True for pixels that count, by the rules of the documentation."""
     if images.dtype.kind == "f":
         return ~np.isnan(images)
     limits = np.iinfo(images.dtype)
@@ -52,7 +52,7 @@ def counts(images: Array, way: str) -> NDArray[np.bool_]:
 
 
 def said(images: Array, way: str) -> dict[str, Any]:
-    """Arguments of a kernel: the array, and what is said of it."""
+    """Return a kernel's arguments: the array, and its masking."""
     if way == "own":
         if images.dtype.kind == "f":
             return {"images": with_masking(images, Masking("not_a_number"))}
@@ -152,7 +152,7 @@ RINGS = 7
 
 
 def ring_arrays(errors: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Bins by column, so that NumPy can add them up; no file."""
+    """Return bins by column, so that NumPy can add them up without a file."""
     bins = np.broadcast_to(np.arange(SHAPE[1]) * RINGS // SHAPE[1], SHAPE)
     given: dict[str, Array] = {"bins": bins.astype(np.uint32), "norm": np.ones(SHAPE, np.float32)}
     return {"name": "azimuthal", "poni": "none", "bins": RINGS, "errors": errors}, {
@@ -329,7 +329,7 @@ def test_what_a_type_cannot_say_is_refused(pixel: str, masked: str, text: str) -
 
 
 def test_the_case_of_the_issue() -> None:
-    """Photons with noise below zero, given on."""
+    """Pass on photons with noise below zero."""
     made = photons()
     found = rashpa.kernel.total_counts(made)
     there = np.asarray(made) != np.iinfo(np.int16).min

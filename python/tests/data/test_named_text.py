@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text files of others: a mark of UTF-8 is passed over, another encoding is named with its line, by every reader of text."""
+"""Foreign text files: a byte order mark is skipped, and another encoding is reported with its line, by every reader of text."""
 
 from collections.abc import Callable
 from pathlib import Path

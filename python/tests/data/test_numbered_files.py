@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that reads numbered files or parts of files has them in the order of their numbers, and refuses a gap."""
+"""All readers of numbered files or parts use them in the order of their numbers, and refuse a gap."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ RAW = RawShape(0, 0, "uint16")
 
 
 def master(folder: Path, numbers: list[int], further: tuple[str, ...] = ()) -> Path:
-    """Write a master of others, whose part data_N holds one image of the value N."""
+    """Write a foreign master; its part data_N holds one image of the value N."""
     path = folder / "x_master.h5"
     with h5py.File(path, "w") as file:
         for number in numbers:

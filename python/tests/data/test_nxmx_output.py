@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the native `hdf5` sink writes at the end of a small run, read by the programs that users have: h5py with hdf5plugin, nxmx, dectris-compression."""
+"""The files of the native `hdf5` sink after a small run, read by the programs that users have: h5py with hdf5plugin, nxmx, dectris-compression."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SINK = {"existing": "refuse", "images_per_file": PER_FILE, "threads": 2}
 
 @dataclass(frozen=True)
 class Output:
-    """A finished run and what went into it."""
+    """Holds a finished run and its input."""
 
     master: Path
     pixels: NDArray[np.uint16]  # [frame][module][row][column]
@@ -75,7 +75,7 @@ def metadata(mask: NDArray[np.uint32]) -> Any:
 
 
 def as_seen(module: Any) -> Any:
-    """Let the image lie as it is seen from the sample, with the beam at (30, 20): columns run along −x, rows along −y."""
+    """Return the module as seen from the sample, with the beam at (30, 20): columns run along −x, rows along −y."""
     pitch = 75e-6
     module.corner = [(30 - module.x) * pitch, (20 - module.y) * pitch, 0.0]
     module.fast, module.slow = [-pitch, 0.0, 0.0], [0.0, -pitch, 0.0]
@@ -235,7 +235,7 @@ def test_pynxtools_calls_the_file_valid(output: Output) -> None:
 
 
 def test_what_nxmx_does_not_define_lies_in_a_collection(output: Output) -> None:
-    """What validators complain of, looked for without one: links that do not say where they lead, fields of other programs in NXdetector."""
+    """Check for common complaints of validators without one: links without a target attribute, and fields of other programs in NXdetector."""
     with h5py.File(output.master) as file:
         detector = file["entry/instrument/detector"]
         for name in ("shape", "max_shape", "pixel_size", "mask", "dummy", "delta_dummy", "bit_depth_image", "pixel"):
@@ -261,7 +261,7 @@ def test_definition_has_its_version_and_times_end_with_z(output: Output) -> None
 
 
 def test_strings_are_utf8_of_variable_length(output: Output) -> None:
-    """What NeXus asks for; validators stop at others."""
+    """Check the string type that NeXus requires; validators stop at others."""
     fixed: list[str] = []
 
     def look(name: str, item: h5py.HLObject) -> None:
@@ -282,7 +282,7 @@ def test_strings_are_utf8_of_variable_length(output: Output) -> None:
 
 
 def test_only_one_dataset_is_named_data(output: Output) -> None:
-    """Readers that take everything in /entry/data whose name begins so would count each image twice."""
+    """Check names, because readers that take every name beginning with "data" in /entry/data would count each image twice."""
     with h5py.File(output.master) as file:
         data = file["entry/data"]
         assert [name for name in data if name.startswith("data")] == ["data"]

@@ -205,7 +205,7 @@ def test_an_opcode_may_be_given_by_name() -> None:
 
 
 def crc32c(data: bytes) -> int:
-    """Bit by bit, from its definition (RFC 3720)."""
+    """Return the CRC32C, computed bit by bit from its definition (RFC 3720)."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte

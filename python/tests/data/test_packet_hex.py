@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hex as people paste it."""
+"""Hex in the forms that users paste."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pedestals from dark frames: the values that went in come out, whatever a few frames or pixels do."""
+"""Pedestals from dark frames: the original values are recovered, whatever a few frames or pixels contain."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ HEIGHT, WIDTH, FRAMES = 20, 33, 100
 
 
 def darks(gain: int, seed: int = 1) -> tuple[NDArray[np.uint16], NDArray[np.float64], NDArray[np.float64]]:
-    """Words of `gain`, with the pedestal and the noise that they were made with."""
+    """Return words of `gain`, with the pedestal and the noise from which they were made."""
     random = np.random.default_rng(seed)
     pedestal = random.normal((2446, 13584, 14100)[gain], 150, (HEIGHT, WIDTH))
     noise = random.uniform(15, 30, (HEIGHT, WIDTH))

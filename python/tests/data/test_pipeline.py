@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines on arrays: the integers of plain NumPy, no copies, errors in words."""
+"""Pipelines on arrays: the integers of NumPy, no copies, and clear errors."""
 
 import doctest
 import threading

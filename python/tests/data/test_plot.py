@@ -15,7 +15,7 @@ GREY = (0x5C, 0x66, 0x70)
 
 @pytest.fixture
 def plot() -> ModuleType:
-    """Import matplotlib, which takes half a second, in the worker that needs it alone."""
+    """Import matplotlib, which takes half a second, only in the test process that needs it."""
     from rashpa.data.figures import plot
 
     return plot

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files in folders into which others may write: whatever lies at their names, nobody waits, and nothing that a link leads to is read or written."""
+"""Files in folders into which others may write: foreign files at their names delay nothing, and no target of a link is read or written."""
 
 import os
 import socket

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NXmx files as others' writers make them (a master, data files that it links to, chunks of one image, filters of the detectors) as datasets of the emulator."""
+"""NXmx files of other writers as datasets of the emulator: a master, linked data files, chunks of one image, filters of detectors."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ def images(dtype: str) -> NDArray[Any]:
 
 
 def write(folder: Path, dtype: str, packed: str, *, virtual: bool = False) -> Path:
-    """DECTRIS' file writer: /entry/data/data_000001 … are external links. Jungfraujoch: /entry/data/data is a virtual dataset of them."""
+    """Write files like DECTRIS' writer (/entry/data/data_000001 … are external links) or Jungfraujoch (/entry/data/data is a virtual dataset of
+    them)."""
     every = images(dtype)
     master = folder / "lysozyme_1_master.h5"
     with h5py.File(master, "w") as file:

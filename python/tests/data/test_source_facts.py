@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files of others say of the experiment, in whatever unit and at whatever place writers have it."""
+"""Descriptions of the experiment in foreign files, in every unit and at every place that writers use."""
 
 import itertools
 from collections.abc import Callable

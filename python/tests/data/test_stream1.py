@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts of Stream V1, as a detector sends them, and damaged ones."""
+"""Start messages of Stream V1, as a detector sends them, and damaged ones."""
 
 import json
 from typing import Any
@@ -34,7 +34,7 @@ def described(htype: str, array: Any, **more: Any) -> bytes:
 
 
 def frames(about: dict[str, Any] = ABOUT) -> list[bytes]:
-    """The frames of header_detail "all" with an appendix."""
+    """Return the frames of header_detail "all" with an appendix."""
     table = np.zeros((7, 2), "<f4")
     return [
         json.dumps({"htype": "dheader-1.0", "series": 4, "header_detail": "all"}).encode(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of Stream V2 from anywhere: what is right is read, and nothing is made of what is not."""
+"""Messages of Stream V2 from any sender: valid parts are read, and invalid ones are refused."""
 
 import dataclasses
 import struct
@@ -42,7 +42,7 @@ def array(values: NDArray[Any], packed: str = "bslz4", tag: int | None = None) -
 
 
 def chunk_of(values: NDArray[Any], kind: Any) -> bytes:
-    """As this filter of HDF5 makes it."""
+    """Return a chunk in the form of this HDF5 filter."""
     with h5py.File("chunk", "w", driver="core", backing_store=False) as file:
         made = file.create_dataset("a", data=values, chunks=values.shape, compression=kind)
         chunk: bytes = made.id.read_direct_chunk((0,) * values.ndim)[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions as other senders of Stream V2 make them, recorded: what is valid becomes files, what is broken is refused in words."""
+"""Recorded sessions of other Stream V2 senders: valid messages become files, broken ones are refused with a reason."""
 
 import os
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def pixels(n: int, dtype: str) -> NDArray[Any]:
 
 
 def chunk_of(values: NDArray[Any], packed: str) -> bytes:
-    """As the filters of HDF5 make it."""
+    """Return a chunk in the form of the HDF5 filters."""
     kind = hdf5plugin.Bitshuffle(cname="lz4") if packed == "bslz4" else hdf5plugin.LZ4()
     with h5py.File("chunk", "w", driver="core", backing_store=False) as file:
         made = file.create_dataset("a", data=values, chunks=values.shape, compression=kind)
@@ -62,7 +62,7 @@ def array(values: NDArray[Any], packed: str, tags: dict[str, int] = LITTLE) -> A
 
 @dataclass
 class Session:
-    """What a sender says. `channels`: name -> type; `start`, `image`, `end`: fields that are added, or, as None, left out."""
+    """Describes a sender's messages. `channels`: name -> type; `start`, `image`, `end`: fields to add, or to leave out when None."""
 
     packed: str = "bslz4"
     channels: dict[str, str] = field(default_factory=lambda: {"threshold_1": "uint32"})

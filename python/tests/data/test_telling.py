@@ -21,7 +21,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def stream_into(file: int, encoding: str = "utf-8") -> tuple[TellingStream, TellingStream, int]:
-    """It, and what it says elsewhere: the stream and its reader."""
+    """Return the stream, the stream for its faults, and the descriptor that reads the latter."""
     reader, writer = os.pipe()
     stream, other = TellingStream(file, "standard output", encoding), TellingStream(writer, "standard error", "utf-8")
     stream.elsewhere = other

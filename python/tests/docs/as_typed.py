@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page that is typed in a fresh folder."""
+"""Types a page in a new folder."""
 
 import contextlib
 import json
@@ -28,14 +28,14 @@ _RUN = COMMANDS | {"python", "toml", "json"}
 
 
 def run_blocks(page: Path) -> list[Block]:
-    """What of a page is run, or looked at."""
+    """Return the blocks of a page that are run or checked."""
     name = str(page.relative_to(ROOT))
     blocks = blocks_of(name, page.read_text(encoding="utf-8"))
     return [block for block in blocks if block.reason is None and (block.language in _RUN or block.marks)]
 
 
 def prepare(folder: Path, python: str, commands: str) -> None:
-    """A clone as `make` leaves it, as far as pages use it. Commands of rashpa are handed over to `commands`."""
+    """Make a folder like a clone after `make`, as far as pages use it. Commands of rashpa are forked by the server `commands`."""
     programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
     for path in Path(sys.prefix).iterdir():
@@ -62,8 +62,8 @@ def prepare(folder: Path, python: str, commands: str) -> None:
 
 
 def try_page(page: Path, folder: Path, runs: Path, python: str = sys.executable, *, before: str = "") -> None:
-    """Raises AssertionError with what the page's first wrong block said. `runs`: the folder in which the runs of shared blocks are kept. `before`: commands that
-    set up the page's own network."""
+    """Type a page. Raise AssertionError with the output of its first wrong block. `runs`: the folder with the runs of shared blocks; `before`:
+    commands that set up the page's own network."""
     commands = f"rashpa-page-{secrets.token_hex(8)}"
     prepare(folder, python, commands)
     steps: list[dict[str, Any]] = [{"where": "before", "language": "sh", "text": before, "marks": {}}] if before else []
@@ -101,6 +101,6 @@ def try_page(page: Path, folder: Path, runs: Path, python: str = sys.executable,
 
 @cache
 def has_own_network() -> bool:
-    """Whether a page can have ports of its own; where not, it has the machine's."""
+    """Return True when a page can have its own network; otherwise it uses the machine's ports."""
     command = [sys.executable, *_WITHIN, "--alone", "--", "true"]
     return shutil.which("ip") is not None and subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -45,7 +45,7 @@ _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 
 @dataclass(frozen=True)
 class Block:
-    """What stands between two fences."""
+    """Holds the text between two fences."""
 
     page: str
     line: int
@@ -59,19 +59,19 @@ class Block:
 
     @property
     def reason(self) -> str | None:
-        """Why it is not run."""
+        """Return the reason why the block is not run, None when it is run."""
         return self.marks.get("not run")
 
     @property
     def script(self) -> str:
-        """Commands as one types them: of a console those behind a prompt."""
+        """Return the commands as typed; of a console block, only those after a prompt."""
         if self.language != "console":
             return self.text
         return "".join(line[2:] + "\n" for line in self.text.splitlines() if line.startswith("$ "))
 
 
 def blocks_of(page: str, text: str) -> list[Block]:
-    """All fenced blocks of a page, in order."""
+    """Return all fenced blocks of a page, in order."""
     found = []
     for match in _FENCE.finditer(text):
         before = _COMMENTS.search(text[: match.start()])
@@ -82,24 +82,24 @@ def blocks_of(page: str, text: str) -> list[Block]:
 
 
 def spans_of(text: str) -> list[str]:
-    """Code within sentences and tables."""
+    """Return the code spans in sentences and tables."""
     return [span.replace("\\|", "|") for span in _SPAN.findall(_FENCE.sub("", text))]
 
 
 def indented_lines(text: str) -> list[int]:
-    """Lines that Markdown takes for code without a language."""
+    """Return the lines that Markdown treats as code without a language."""
     plain = _FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
     return [plain.count("\n", 0, match.start(1)) + 1 for match in re.finditer(r"(?:^|\n)[^\S\n]*\n( {4}\S)", plain)]
 
 
 def pages() -> list[Path]:
-    """What readers read; decisions tell what was, not what to type."""
+    """Return the pages for users. Decision records are left out, because they describe the past."""
     docs = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "decisions" not in path.parts]
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *docs, *sorted((ROOT / "examples").rglob("*.md"))]
 
 
 def developer_pages() -> list[Path]:
-    """Pages beside the source."""
+    """Return the pages beside the source."""
     return [ROOT / "ARCHITECTURE.md"] + [
         path
         for top in ("src", "rtl", "sim", "tests", "schema", "packaging")

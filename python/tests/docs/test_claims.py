@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages claim of the program is true: messages that they quote, parts that they list, and what they call missing."""
+"""Claims of pages about the program are true: quoted messages, lists of parts, and missing features."""
 
 import json
 import re
@@ -30,7 +30,7 @@ MISSING = re.compile(
 
 @cache
 def source() -> str:
-    """All text of the program, with literals that stand behind one another joined, and blanks made one."""
+    """Return all text of the program, with adjacent string literals joined and with single blanks."""
     folders = ((ROOT / "python" / "rashpa", "*.py"), (ROOT / "src", "*.?pp"))
     files = [path for folder, pattern in folders for path in sorted(folder.rglob(pattern))]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files if "_test." not in path.name)
@@ -38,12 +38,12 @@ def source() -> str:
 
 
 def symptoms(text: str) -> list[str]:
-    """The messages of the tables' first column."""
+    """Return the messages in the first column of the tables."""
     return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
 
 
 def unknown_pieces(message: str, text: str) -> list[str]:
-    """Pieces of a message between its … that the program does not have."""
+    """Return the pieces of a message between its … that the program does not contain."""
     return [piece for part in message.split("…") if len(piece := part.strip()) > 2 and piece not in text]
 
 
@@ -62,7 +62,7 @@ def test_the_page_of_tasks_has_every_command() -> None:
 
 
 def documented_words() -> set[str]:
-    """Names and words by which pages are known: of their files and of their titles."""
+    """Return the words that identify pages: those of their file names and titles."""
     titles = [
         f"{path.stem.replace('_', ' ')} {line.removeprefix('# ')}"
         for path in (ROOT / "docs").rglob("*.md")
@@ -75,7 +75,7 @@ def documented_words() -> set[str]:
 
 
 def called_missing(text: str) -> list[tuple[str, set[str]]]:
-    """Sentences that call something missing, with what of them has a page."""
+    """Return the sentences that call something missing, with the words in them for which there is a page."""
     known = documented_words()
     found = []
     for sentence in MISSING.finditer(text):
@@ -148,14 +148,14 @@ def test_the_first_pages_are_short() -> None:
 
 @cache
 def files_of_the_repository() -> frozenset[str]:
-    """Names of all files and folders, from the root."""
+    """Return the names of all files and folders, from the root."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     return frozenset(str(path) for name in listed for path in (Path(name), *Path(name).parents))
 
 
 @cache
 def ends(known: frozenset[str]) -> frozenset[str]:
-    """The same by the ends of their names: `link.hpp`, `link/link.hpp`, …"""
+    """Return all endings of these names: `link.hpp`, `link/link.hpp`, …"""
     return frozenset(
         "/".join(parts[at:])
         for parts in map(str.split, (name.replace("/", " ") for name in known))
@@ -168,7 +168,7 @@ _SOURCE = re.compile(r"[a-z][\w/-]+\.(?:hpp|cpp|cu|cuh|cl|rdl|xsd)")
 
 
 def gone(text: str, known: frozenset[str]) -> list[str]:
-    """Return the files that code in sentences names and the repository does not have; NAME stands for any."""
+    """Return the files that code in sentences names and that the repository lacks; NAME matches any name."""
     spans = {span.rstrip("/") for span in spans_of(text) if not re.search(r"[A-Z]{3}|\bx[._/]", span)}
     paths = {span for span in spans if _PATH.fullmatch(span)}
     sources = {span for span in spans - paths if _SOURCE.fullmatch(span)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of doors: all columns are filled, and the test of each row is there."""
+"""The table of network services: all columns are filled, and the test of each row exists."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of run files that pages name in sentences and tables exist, in the table that the page gives them, with values that they may have."""
+"""Keys of run files in sentences and tables of pages exist, in the table that the page names, with allowed values."""
 
 import json
 import re
@@ -23,7 +23,7 @@ PAGES_OF_THEIR_OWN = {"protocol.md", "telegrams.md", "card_registers.md", "unit_
 
 
 def resolved(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the schemas that a node may mean: those behind references, alternatives and lists."""
+    """Yield the schemas that a node may refer to: those of references, alternatives and lists."""
     if "$ref" in node:
         yield from resolved(SCHEMA["$defs"][node["$ref"].rpartition("/")[2]])
     for part in (*node.get("anyOf", ()), *node.get("oneOf", ())):
@@ -36,7 +36,7 @@ def resolved(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @cache
 def keys() -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Schemas of keys by table and name; tables inside others by their whole name, and all of them together as ""."""
+    """Return the schemas of keys by table and name; subtables have their full name, and "" has the keys of all tables."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {"": {}}
 
     def walk(table: str, node: dict[str, Any]) -> None:
@@ -54,7 +54,7 @@ def keys() -> dict[str, dict[str, list[dict[str, Any]]]]:
 
 
 def allows(options: list[dict[str, Any]], value: Any) -> bool:
-    """Return whether one of the schemas takes the value; texts and numbers are looked at by type alone, lists and tables not at all."""
+    """Return True when one of the schemas accepts the value; texts and numbers are compared by type only, lists and tables not at all."""
     types: dict[str, type | tuple[type, ...]] = {"string": str, "boolean": bool, "integer": int, "number": (int, float)}
     if isinstance(value, list | dict):
         return True
@@ -69,7 +69,7 @@ def allows(options: list[dict[str, Any]], value: Any) -> bool:
 
 
 def faults(span: str) -> Iterator[str]:
-    """Yield what is wrong with a span that looks like keys of a run file."""
+    """Yield the faults of a code span that looks like keys of a run file."""
     if OTHERS.fullmatch(span):
         return
     if DOTTED.fullmatch(span):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of code that pages have in sentences (functions, classes, counters, columns) are in the source, or name one of its files."""
+"""Code names in sentences of pages (functions, classes, counters, columns) occur in the source, or name one of its files."""
 
 import re
 import subprocess
@@ -36,7 +36,7 @@ def words() -> frozenset[str]:
 
 
 def is_a_name(span: str) -> bool:
-    """Return whether a span looks like a name of code, and not like a word of English."""
+    """Return True when a span looks like a code name, and not like an English word."""
     return bool(NAME.fullmatch(span)) and ("_" in span or "::" in span or bool(re.search(r"[a-z][A-Z]", span)))
 
 

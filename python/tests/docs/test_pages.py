@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages are typed from top to bottom: commands and Python are run, run files and fragments of them are planned."""
+"""Pages are typed from top to bottom: commands and Python are run, run files and their fragments are planned."""
 
 import os
 from pathlib import Path
@@ -22,7 +22,7 @@ TYPED = [path for path in pages() if path.stem not in BEAMLINE and run_blocks(pa
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of runs that pages share, one for all processes of this call of pytest."""
+    """Return the folder of runs that pages share, one for all processes of this call of pytest."""
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "runs"
     folder.mkdir(exist_ok=True)

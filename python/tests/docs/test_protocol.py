@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of the protocol is true: its packets are right, its telegrams are obeyed, and the two senders that were typed from it work."""
+"""The page of the protocol is true: its packets are right, nodes accept its telegrams, and the two senders written from it work."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of decisions: a title that is the decision, a status with its date, and a line in the index under a topic."""
+"""Decision records: a title that states the decision, a status with its date, and a line in the index under a topic."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def paragraphs(path: Path) -> list[str]:
 
 
 def index() -> dict[str, str]:
-    """Titles by the names of files, as the index has them."""
+    """Return the titles in the index, by file name."""
     text = re.sub(r"\n {2}(?=\S)", " ", (FOLDER / "README.md").read_text(encoding="utf-8"))
     return dict(re.findall(r"^- \[\d{4}\]\((\S+)\) (.+)$", text, re.MULTILINE))
 
@@ -35,7 +35,7 @@ def test_a_record_has_title_status_and_a_line_in_the_index(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*RECORDS], ids=lambda path: path.name[:4])
 def test_a_record_is_a_decision_with_its_context(path: Path) -> None:
-    """A title is the decision: an imperative, as a commit's title is."""
+    """Check that a title states the decision as an imperative, like a commit's title."""
     verb = re.match(r"# \d{4} (\w+)", path.read_text(encoding="utf-8"))
     assert verb and verb[1].lower() in VERBS
     headings = re.findall(r"^## (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of every page is one that there is, with options that it has."""
+"""Every command of every page exists, with its options."""
 
 from pathlib import Path
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types a page from top to bottom, in the folder where it is started; a program of its own, so that a page has its own names, ports and processes.
+"""Types a page from top to bottom in the current folder, as a separate program, so that a page has its own names, ports and processes.
 
-Takes from standard input [{"where", "language", "text", "marks", "shared"}, …]; says what went wrong, and ends with 1 then. A shared step, which begins several
-pages, is typed once: the files that it makes are kept in $PAGES_RUNS, and copied for the next page. Fragments of run files belong to `run.toml`, where the page has
-made one, and else to BASE.
+It reads [{"where", "language", "text", "marks", "shared"}, …] from standard input, prints faults, and ends with 1 when there is one. A shared step,
+which begins several pages, is typed once: its files are kept in $PAGES_RUNS, and copied for the next page. Fragments of run files belong to
+`run.toml` if the page has made one, otherwise to BASE.
 """
 
 import contextlib
@@ -43,13 +43,13 @@ _KEPT = Path(".exported")
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a run file that ends after so many frames, of a dataset that has few: a page is not there to wait for, and making frames is most of a run."""
+    """Return a run file that ends after `most` frames, with few different frames, because making frames takes most of a run."""
     text = re.sub(r"\b(frames = )(\d[\d_]*)", lambda found: f"{found[1]}{min(int(found[2]), most)}", text)
     return _OF_DATASET.sub(lambda found: f"{found[1]}{min(int(found[2]), _PLAYED)}", text)
 
 
 def with_fragment(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
-    """Tables of a run file with those of the fragment in place of theirs; kernels and sinks without a buffer are those of the first."""
+    """Return the tables of a run file with those of the fragment in place of theirs; kernels and sinks without a buffer belong to the first one."""
     whole = {**base}
     for name, value in fragment.items():
         old = whole.get(name)
@@ -67,7 +67,7 @@ def with_fragment(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, A
 
 
 def fitted(whole: dict[str, Any]) -> dict[str, Any]:
-    """The same, with frames of the detector's modules, or modules for the frames that are named, and a buffer at each receiver."""
+    """Return the same with frames of the detector's modules, or with modules for the named frames, and with a buffer at each receiver."""
     used = {buffer.get("receiver") for buffer in whole["buffer"]} | {
         name for group in whole.get("group", []) for name in group["receivers"]
     }
@@ -90,14 +90,14 @@ def fitted(whole: dict[str, Any]) -> dict[str, Any]:
 
 
 class Page:
-    """What has been typed so far."""
+    """Holds the state of a page that is being typed."""
 
     def __init__(self) -> None:
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._stay: list[tuple[str, subprocess.Popen[bytes], Path]] = []
 
     def take(self, step: dict[str, Any]) -> None:
-        """Raises what goes wrong."""
+        """Type a step. Raise its errors."""
         language, marks, text = step["language"], step["marks"], step["text"]
         for mark, mode in (("file", "w"), ("appended", "a")):
             if mark in marks:
@@ -121,7 +121,7 @@ class Page:
             self._shell(text, int(marks.get("exit", "0")))
 
     def end(self) -> None:
-        """What stays is interrupted, as one would."""
+        """Interrupt the commands that still run, as a user would."""
         for where, process, output in self._stay:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
@@ -130,7 +130,7 @@ class Page:
                 raise AssertionError(f"{where}: ends with {code}\n{output.read_text(encoding='utf-8')}")
 
     def kill(self) -> None:
-        """Whatever still stays."""
+        """Kill the commands that still run."""
         for _, process, _ in self._stay:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -155,7 +155,7 @@ class Page:
             exec(compile(text, where, "exec"), self._names)
 
     def _shared(self, text: str) -> None:
-        """Type a block in a folder of its own, unless another page has done so, and copy what it has made."""
+        """Type a block in a separate folder, unless another page has done so, and copy the files that it makes."""
         kept = Path(os.environ["PAGES_RUNS"]) / hashlib.sha256(text.encode()).hexdigest()[:16]
         kept.mkdir(parents=True, exist_ok=True)
         with (kept / "lock").open("w") as lock:
@@ -193,7 +193,7 @@ class Page:
 
 
 def main() -> int:
-    """Exit status."""
+    """Return the exit status."""
     where = ""
     page = Page()
     try:

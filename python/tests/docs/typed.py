@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be said of a command without running it: its name and its options exist, and so do files, targets and extras that it names."""
+"""Checks commands without running them: their names and options exist, and so do the files, targets and extras that they name."""
 
 import re
 import shlex
@@ -22,7 +22,7 @@ _SCRIPTS = re.compile(r"(?:bench|tools|tests|examples|python|packaging)/[\w./-]+
 
 
 def commands(script: str) -> Iterator[list[str]]:
-    """Each command of a script as words, without what is assigned before it and without comments."""
+    """Yield each command of a script as words, without assignments before it and without comments."""
     joined = re.sub(r"\\\n\s*", " ", script)
     for line in joined.splitlines():
         words = shlex.shlex(re.sub(r"\$\([^)]*\)", "X", line), posix=True, punctuation_chars=";&|<>")
@@ -40,7 +40,7 @@ def commands(script: str) -> Iterator[list[str]]:
 
 
 def problems(words: list[str]) -> list[str]:
-    """What is wrong with a command as it is typed."""
+    """Return the faults of a command as typed."""
     program = Path(words[0]).name
     known = {"rashpa": _rashpa, "make": _make, "pip": _pip, "python": _python}
     found = known[program](words[1:]) if program in known else []
@@ -52,13 +52,13 @@ def problems(words: list[str]) -> list[str]:
 
 
 def commands_of_the_program() -> list[str]:
-    """The names of all commands of `rashpa`."""
+    """Return the names of all commands of `rashpa`."""
     command, context = _root()
     return list(command.list_commands(context))
 
 
 def span_problems(span: str) -> list[str]:
-    """Of code in a sentence, which may be a part of a command and name several of its kind: `rashpa dataset make|info`."""
+    """Return the faults of code in a sentence, which may be a part of a command, or name several: `rashpa dataset make|info`."""
     if not re.match(r"rashpa [a-z]", span) or ":" in span.split(" ")[1]:
         return []
     words = span.replace("…", " ").split()[1:]
@@ -90,7 +90,7 @@ def _without_option(command: Any, name: str, words: list[str]) -> list[str]:
 
 
 def _takes(command: Any, option: str) -> bool:
-    """Benchmarks hand what they do not know to a program, and name it in their help."""
+    """Return True when the command accepts the option. Benchmarks pass unknown options to a program, and name them in their help."""
     options = {text for one in command.params for text in (*one.opts, *one.secondary_opts)} | {"--help"}
     handed_on = command.context_settings.get("ignore_unknown_options", False)
     return option in options or (handed_on and re.search(rf"{option}(?![\w-])", command.help) is not None)
@@ -107,7 +107,7 @@ def _root() -> tuple[Any, Any]:
 
 
 def _rashpa(words: list[str]) -> list[str]:
-    """As the command's own parser reads them; values are not looked at, for they are the reader's."""
+    """Return the faults that the command's own parser finds; values are not checked, because readers choose them."""
     if words in (["--version"], ["--version", "--long"], ["--help"]):
         return []
     command, context = _root()
@@ -130,7 +130,7 @@ def _rashpa(words: list[str]) -> list[str]:
 
 
 def given(value: Any) -> bool:
-    """Whether the parser has found something; it marks what it has not by a value of its own."""
+    """Return True when the parser has found a value; it marks missing values specially."""
     return value is not None and value != () and "UNSET" not in repr(value)
 
 
@@ -160,7 +160,7 @@ def _pip(words: list[str]) -> list[str]:
 
 
 def _python(words: list[str]) -> list[str]:
-    """Options of a script of the repository stand in its text; pytest and modules of others are not looked at."""
+    """Return the unknown options of a repository script, which has its options in its text; pytest and foreign modules are not checked."""
     if not words or words[0].startswith("-") or not (ROOT / words[0]).is_file():
         return []
     text = (ROOT / words[0]).read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models of the run file and the structures of the native module have the same keys: names, types, bounds, choices, defaults. A key that is
-written on one side alone is found here."""
+"""The models of the run file and the structures of the native module have the same keys: names, types, bounds, choices, defaults. A key on one side
+only is found here."""
 
 import json
 import re
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def of_python(model: type[BaseModel], tag: str) -> dict[str, Facts]:
-    """Of each plain key, what its value can be, and its default; None: there is none."""
+    """Return, for each plain key, its allowed values and its default, None without one."""
     schema = model.model_json_schema()
     found: dict[str, Facts] = {}
     for name, shape in plain_fields(model, tag):
@@ -47,7 +47,7 @@ def _facts(described: Facts) -> Facts:
 
 
 def of_native(declared: str) -> dict[str, dict[str, Facts]]:
-    """The same of each part that the native module declares."""
+    """Return the same for each part that the native module declares."""
     return {
         part["name"]: {one["name"]: _native_facts(one) for one in part["parameters"]} for part in json.loads(declared)
     }
@@ -144,7 +144,7 @@ def test_a_key_that_the_native_side_does_not_have_is_said_and_not_ignored() -> N
 
 
 def test_no_file_between_model_and_structure_names_a_key() -> None:
-    """What is generic stays so: the way from a model to the native module has no list of keys."""
+    """Check that the code between a model and the native module has no list of keys."""
     keys = {name for kind in KINDS.values() for model in kind.models for name, _ in plain_fields(model, kind.tag)}
     elsewhere = {
         "address",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The condition of a node, and the parts of it that its log has."""
+"""The condition of a node, and its parts in the node's log."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Grafana dashboard: it asks for nothing but documented metrics by their documented labels, and is made as Grafana wants it."""
+"""The Grafana dashboard requests only documented metrics with documented labels, and has Grafana's format."""
 
 import json
 import re
@@ -65,7 +65,7 @@ SCHEMA = {
 
 
 def described(name: str) -> tuple[str, set[str]] | None:
-    """The documented metric whose samples have this name, and the labels that they can have."""
+    """Return the documented metric that has samples of this name, and their possible labels."""
     if name in METRICS and METRICS[name].kind != "histogram":
         return name, {*METRICS[name].labels, *ADDED}
     for ending in OF_HISTOGRAMS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python functions for whole stacks on a device, with arrays that only say that they are there; that they run is tested on a GPU."""
+"""Python functions for whole stacks on a device, with arrays that only pretend to be on one; a GPU test runs them."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +16,7 @@ COUNT, HEIGHT, WIDTH, STRIDE, STREAM = 4, 8, 16, 1024, 77
 
 @dataclass
 class Array:
-    """Of somebody's library."""
+    """An array of another library."""
 
     typestr: str = "<f8"
     shape: tuple[int, ...] = (COUNT,)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plan says that pipelines take of the memory of a device, beside what units have taken there."""
+"""The plan's memory of pipelines on a device, compared with the memory that units allocate there."""
 
 import json
 import subprocess
@@ -134,7 +134,7 @@ def test_a_receiver_says_which_devices_it_has_and_how_much_memory() -> None:
 
 
 def test_a_receiver_loads_no_driver_of_a_unit_that_it_is_not_asked_for() -> None:
-    """In a process of its own: what is loaded stays. The question for all units shows that there is a driver to load."""
+    """Run in a separate process, because loaded libraries stay. A request for all units shows that there is a driver to load."""
     code = (
         "import pathlib, sys; from rashpa.node.engine.native_engine import NativeFactory\n"
         "can = NativeFactory('receiver').capabilities('r', tuple(sys.argv[1:]))\n"

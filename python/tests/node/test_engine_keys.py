@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A key of a section that is the engine's is declared once, in C++: run file, telegram, its schema and the native call have it by that, with its bounds."""
+"""An engine's key of a table is declared once, in C++: run file, telegram, its schema and the native call use this declaration, with its bounds."""
 
 import dataclasses
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole acquisitions whose decisions are published: every image once, and as it is stored."""
+"""Whole acquisitions with published decisions: every image comes once, and agrees with the file."""
 
 import os
 import threading
@@ -75,7 +75,7 @@ def new_name() -> str:
 
 
 class Subscriber:
-    """Reads in a thread of its own."""
+    """Reads images in a separate thread."""
 
     def __init__(self, source: str) -> None:
         self.images: list[Image] = []
@@ -120,7 +120,7 @@ def run(
 
 
 def check_against_file(images: list[Image], tmp_path: Path) -> None:
-    """All that is stored of each image, and the rows of accepted ones."""
+    """Compare all stored values of each image, and the rows of accepted ones."""
     assert [image.index for image in images] == list(range(FRAMES))
     assert [image.number for image in images] == list(range(FRAMES))
     stored = rashpa.open(tmp_path / "out" / "fed_full_master.h5")

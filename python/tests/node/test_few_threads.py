@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver whose start runs out of threads, at each thread that it starts: the start is refused in words, nothing is left half done, and nobody waits for ever."""
+"""A receiver that cannot start one of its threads, tried for each thread: the start is refused with a reason, is not left half done, and does not
+hang."""
 
 import os
 import subprocess

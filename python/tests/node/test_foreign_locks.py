@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks of another user on files that he may only read: they keep nobody from repairing, from the next run, or from a ring, and pretend no life."""
+"""Locks of another user on files that he may only read: they prevent no repair, no next run and no ring, and do not pretend a living writer."""
 
 import asyncio
 import contextlib
@@ -48,7 +48,7 @@ sys.stdin.read()
 
 @contextlib.contextmanager
 def held(lock: str, *paths: Path) -> Iterator[None]:
-    """By another user, where there is one."""
+    """Hold locks as another user during the context, if there is one."""
     command = [sys.executable, "-I", "-S", "-c", HOLD.format(lock=lock, nobody=NOBODY), *map(str, paths)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
@@ -60,14 +60,14 @@ def held(lock: str, *paths: Path) -> Iterator[None]:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """One that every user can read."""
+    """Return a folder that every user can read."""
     with tempfile.TemporaryDirectory(prefix="rashpa-locks-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
 
 
 def written(progress: Progress) -> int:
-    """Images that are stored by now."""
+    """Return the number of images stored so far."""
     status = progress.receivers.get("receiver")
     return status.destination.buffers[0].books.written if status is not None and status.destination is not None else 0
 
@@ -84,7 +84,7 @@ def manager_of(folder: Path, frames: int, rate: float, listen: list[Manager]) ->
 
 @pytest.fixture(scope="module")
 def dead() -> Iterator[Path]:
-    """Files of a run whose receiver was killed."""
+    """Yield the files of a run whose receiver was killed."""
     with tempfile.TemporaryDirectory(prefix="rashpa-locks-") as name:
         managers: list[Manager] = []
 

@@ -32,7 +32,7 @@ ASK = b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer secret\
 
 @contextlib.asynccontextmanager
 async def gate_of(most: int, secure: ssl.SSLContext | None = None) -> AsyncIterator[tuple[str, int]]:
-    """A gate in this process, before a node with the token `secret`; its address."""
+    """Run a gate in this process, before a node with the token `secret`; yield its address."""
     app = NodeApp(Node("r", "receiver", FakeFactory("receiver")), "test", Access("secret", Names([], loopback=True)))
     config = uvicorn.Config(app.starlette(), lifespan="off", ws="none", h11_max_incomplete_event_size=HEADER_BYTES)
     config.load()
@@ -53,7 +53,7 @@ async def gate_of(most: int, secure: ssl.SSLContext | None = None) -> AsyncItera
 
 
 class Caller:
-    """A connection of a test's own."""
+    """A connection of the test."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -69,7 +69,7 @@ class Caller:
             await self._writer.drain()
 
     async def status(self) -> int:
-        """Of the next answer; 0 when the connection was closed instead."""
+        """Return the status of the next answer, 0 when the connection was closed instead."""
         try:
             async with asyncio.timeout(30.0):
                 head = await self._reader.readuntil(b"\r\n\r\n")
@@ -205,7 +205,7 @@ NODE = (
 
 @pytest.fixture(params=["http", "https"])
 def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, int, str]]:
-    """URL and process of a node that may have 200 files open; the certificate file."""
+    """Yield URL and process of a node that may have 200 files open, and the certificate file."""
     pem = ""
     if request.param == "https":
         pem = str(tmp_path / "node.pem")

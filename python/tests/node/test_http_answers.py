@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every answer of a node with a native engine is as OpenAPI describes it: between runs and while images arrive; parameters are read as they are described."""
+"""Every answer of a node with a native engine agrees with OpenAPI, between runs and while images arrive; parameters are read as described."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +37,7 @@ ASKED: Mapping[str, list[dict[str, str]]] = {
 
 
 def check(url: str, seen: set[tuple[str, int]]) -> None:
-    """Ask for everything, and compare status, type and content with the document."""
+    """Request everything, and compare status, type and content with the document."""
     document = interface()
     for path, operations in document["paths"].items():
         for words in ASKED.get(path, [{}]) if "get" in operations else []:

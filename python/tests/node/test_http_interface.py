@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What OpenAPI says of a node's HTTP is true: the same paths, and whatever is asked, answers that are as they are described.
+"""OpenAPI describes a node's HTTP interface correctly: it has the same paths, and every answer agrees with the description.
 
-`HTTP_EXAMPLES` requests a path with a body or parameters are made up by schemathesis (25), always the same ones.
+schemathesis makes `HTTP_EXAMPLES` requests (25) for each path with a body or parameters, always the same ones.
 """
 
 import json
@@ -57,7 +57,7 @@ def test_every_code_of_a_fault_has_its_http_status() -> None:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """A node with the token `secret`, configured, as a process: what is asked goes the whole way."""
+    """Run a configured node with the token `secret` as a process, so that requests take the whole path; yield its URL."""
     command = [sys.executable, "-m", "rashpa.testing.fake_node", "receiver", "r"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
@@ -77,7 +77,7 @@ def url() -> Iterator[str]:
 
 @st.composite
 def telegrams(draw: st.DrawFn) -> bytes:
-    """Good ones, and such with a piece taken out, put in or doubled."""
+    """Return valid telegrams, and telegrams with a piece removed, inserted or doubled."""
     data = draw(st.sampled_from(GOOD))
     for _ in range(draw(st.integers(0, 2))):
         first, last = sorted(draw(st.tuples(st.integers(0, len(data)), st.integers(0, len(data)))))

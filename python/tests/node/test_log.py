@@ -145,7 +145,7 @@ def test_the_log_is_for_those_who_have_the_token_and_says_that_others_came(token
 def test_an_engine_that_fails_is_one_entry_and_one_traceback(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a node of its own has it: the package's log goes to the node's log, and with tracebacks to standard error."""
+    """Configure logging as a node process does: the package's log goes to the node's log, and tracebacks also go to standard error."""
     path = tmp_path / "run.toml"
     path.write_text(RUN)
     nodes = {role: Node(role, role, FakeFactory(role)) for role in ("emulator", "receiver")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput that a node measures, keeps and tells, and what a plan makes of it; packets that were planned and those that were sent."""
+"""Throughput that a node measures, stores and reports, and its use in a plan; planned packets compared with sent ones."""
 
 import json
 from dataclasses import replace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every number that a node tells its manager is a metric, every metric is documented, and no other name is ever said."""
+"""Every number that a node reports to its manager is a metric, every metric is documented, and no other name is exposed."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ NO_METRICS = {
 
 
 def whole(name: str) -> telegram.Status:
-    """A status with something in every place."""
+    """Return a status with a value in every field."""
     status = SAMPLES[name]
     assert isinstance(status, telegram.Status)
     if status.destination is None:
@@ -64,7 +64,7 @@ def text_of(status: telegram.Status) -> str:
 
 
 def samples_of(text: str) -> dict[str, float]:
-    """By name and labels, as they stand in the text; what changes by itself is left out."""
+    """Return samples by name and labels, as in the text; values that change without a run are left out."""
     return {
         f"{sample.name}{sorted(sample.labels.items())}": sample.value
         for family in text_string_to_metric_families(text)
@@ -94,7 +94,7 @@ def test_what_is_said_and_what_is_documented_are_the_same(monkeypatch: pytest.Mo
 
 
 def changed(part: Any) -> Iterator[tuple[str, Any]]:
-    """The same with one number changed: the way to it, and what comes out, for every number in it."""
+    """Yield, for every number in `part`, its path and a copy of the part with this number changed."""
     for item in dataclasses.fields(part):
         value = getattr(part, item.name)
         if isinstance(value, int | float) and not isinstance(value, bool):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A native emulator deals among native receivers, of which one comes later: orders by hand, without a manager."""
+"""A native emulator deals images among native receivers, one of which joins later; orders are given without a manager."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +40,7 @@ Ends = dict[int, tuple[telegram.Endpoint, telegram.Placement]]
 
 
 class Farm:
-    """Engines of a plan, configured."""
+    """Holds the configured engines of a plan."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -55,7 +55,7 @@ class Farm:
             engine.start()
 
     def configure(self, plan: Plan, name: str) -> Ends:
-        """One more receiver; where its DTPs are to write."""
+        """Configure one more receiver; return where its DTPs must write."""
         engine = NativeFactory("receiver").make(destination_telegram(plan, plan.receiver(name)))
         self.receivers[name] = engine
         said = engine.configured(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What native code says stands in the node's log, with what it is about."""
+"""Messages of native code are in the node's log, with their subject."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def empty_log() -> None:
 
 
 def entries(tmp_path: Path, rest: Table | None = None, frames: int = 100, port: int = 0) -> list[dict[str, Any]]:
-    """Of the receiver's node, after a run in this process; native code says it for both."""
+    """Return the log entries of the receiver's node after a run in this process; native code logs for both nodes."""
     path = tmp_path / "run.toml"
     path.write_text(run_text(rest=rest, frames=frames, port=port))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peak finders, sparse images and rules of vetoes in whole runs of native engines, and what becomes of them in files."""
+"""Peak finders, sparse images and rules of vetoes in whole runs of native engines, and their results in files."""
 
 import bz2
 from pathlib import Path
@@ -67,7 +67,8 @@ PEAKS = 5
 
 
 def pixels() -> np.ndarray:
-    """[frame][row][column]: a background that falls with the radius; in every second frame, spots of 2 × 2 pixels, their corner at (20 i, 10 i)."""
+    """Return images [frame][row][column]: a background that decreases with the radius; in every second frame, spots of 2 × 2 pixels with their corner
+    at (20 i, 10 i)."""
     random = np.random.default_rng(3)
     y, x = np.mgrid[:HEIGHT, :WIDTH]
     images = random.poisson(2 + 8 * np.exp(-np.hypot(x - 60, y - 50) / 30), (FRAMES, HEIGHT, WIDTH)).astype(np.uint16)

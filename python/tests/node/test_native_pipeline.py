@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines in whole runs of native engines: what the plan says beforehand is what the units do."""
+"""Pipelines in whole runs of native engines: the units do as the plan describes in advance."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def run_text(output: Path, pixel: str, frames: Path) -> str:
 
 
 def photons(pixel: str) -> np.ndarray:
-    """[frame][row][column]: spots in every second frame, some pixels masked as an EIGER does."""
+    """Return images [frame][row][column] with spots in every second frame, and some pixels masked as by an EIGER."""
     random = np.random.default_rng(7)
     images = random.integers(0, 5, (FRAMES, 32, 64)).astype(pixel)
     images[::2, 4:12, 8:16] = 100

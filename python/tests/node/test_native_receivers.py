@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two native receivers fed by one native emulator, over packets and over shared memory; the books of each against the injector's log."""
+"""Two native receivers fed by one native emulator, over packets and over shared memory; the books of each are compared with the injector's log."""
 
 import socket
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sinks of a whole run over the native engines: their books, and where the file says that its pixels come from."""
+"""Sinks of a whole run with native engines: their books, and the origin of pixels in the file."""
 
 import hashlib
 from pathlib import Path

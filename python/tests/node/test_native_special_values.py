@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values by which a detector says gap, dead or saturated: masked from the run file to the reader, by every unit that this machine has."""
+"""A detector's values that mean gap, dead or saturated: masked from the run file to the reader, by every unit of this machine."""
 
 from pathlib import Path
 

@@ -175,7 +175,7 @@ def test_books_and_previews_are_there_once_configured() -> None:
 
 
 class SlowFactory(FakeFactory):
-    """Makes an engine when it is told to; half of its dataset lies in memory meanwhile."""
+    """Makes an engine when it is told to; until then half of its dataset is in memory."""
 
     def __init__(self) -> None:
         super().__init__("receiver")

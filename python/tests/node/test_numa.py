@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where buffers and threads lie: with a /sys of two NUMA nodes, since few machines of tests have them; tests/vm has a real one."""
+"""The placement of buffers and threads, with a /sys of two NUMA nodes, since few test machines have them; tests/vm has a real one."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ ALLOWED = sorted(os.sched_getaffinity(0))
 
 
 def system(folder: Path, nodes: Iterable[str], buses: Mapping[str, int | str] | None = None) -> Path:
-    """A /sys: processors by NUMA node, NUMA nodes by PCI address."""
+    """Make a /sys: processors by NUMA node, NUMA nodes by PCI address."""
     for number, processors in enumerate(nodes):
         node = folder / "devices" / "system" / "node" / f"node{number}"
         node.mkdir(parents=True)

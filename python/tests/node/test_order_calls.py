@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call of the engine that each order means, and orders that one role alone takes."""
+"""The engine's call for each order, and orders that only one role accepts."""
 
 import pytest
 

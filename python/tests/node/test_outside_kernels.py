@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that are not part of the program, in whole runs of native engines: what they find is what NumPy finds, and what goes wrong in them is told."""
+"""Foreign kernels in whole runs of native engines: their results agree with NumPy, and their faults are reported."""
 
 import asyncio
 import subprocess
@@ -62,7 +62,7 @@ kind = "hdf5"
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example, compiled as its page says."""
+    """Return the example, compiled as its page says."""
     file = tmp_path_factory.mktemp("plugin") / "local_maxima.so"
     source = ROOT / "examples" / "kernels" / "local_maxima" / "local_maxima.c"
     command = ["cc", "-std=c11", "-O3", "-shared", "-fPIC", f"-I{HEADER}", str(source), "-o", str(file)]
@@ -71,7 +71,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def images() -> NDArray[np.uint16]:
-    """[frame][row][column]: noise, and peaks in every second frame."""
+    """Return images [frame][row][column]: noise, and peaks in every second frame."""
     random = np.random.default_rng(3)
     found = random.integers(0, 6, (FRAMES, HEIGHT, WIDTH)).astype(np.uint16)
     for frame in range(0, FRAMES, 2):
@@ -103,7 +103,7 @@ def python_kernel(text: str) -> str:
 
 
 def local_maxima(image: NDArray[np.uint16], threshold: int) -> list[tuple[int, int, int]]:
-    """x, y, value: larger than the neighbours before it, not smaller than those behind it; masked neighbours do not count."""
+    """Return x, y and value of pixels larger than the neighbours before them and not smaller than those after them; masked neighbours do not count."""
     values = np.full((HEIGHT + 2, WIDTH + 2), -1, np.int64)
     values[1:-1, 1:-1] = np.where(image == 65535, -1, image.astype(np.int64))
     centre = values[1:-1, 1:-1]
@@ -395,7 +395,7 @@ def f(pixels):
 
 @pytest.fixture
 def slow_engine(tmp_path: Path) -> Iterator[Any]:
-    """A receiver whose kernel computes for 0.2 s an image, with images waiting in it, and the emulator that sent them."""
+    """Yield a receiver whose kernel takes 0.2 s for an image, with images waiting in it, and the emulator that sent them."""
     from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
     from rashpa.control.telegrams.telegram import Arm
 

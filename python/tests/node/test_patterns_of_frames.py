@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node names no file of a folder that it may not read: patterns and folders of frames are checked before anybody looks into them."""
+"""A node reveals no file of a folder that it may not read: patterns and folders of frames are checked before they are read."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text on its way from whoever prints into a node's log: lines, limits, names, readers who do not read."""
+"""Printed text on its way into a node's log: lines, limits, names, and readers that do not read."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def test_names_that_are_invented_take_no_memory() -> None:
 
 
 def drained(data: bytes, times: int = 1) -> tuple[list[dict[str, object]], list[str]]:
-    """What the drain says of it: records, and lines of standard error."""
+    """Return the drain's output for the data: records, and lines of standard error."""
     pipe = subprocess.PIPE
     with subprocess.Popen(DRAIN, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT) as process:
         assert process.stdin is not None
@@ -92,7 +92,7 @@ def test_the_last_words_are_said_after_a_flood() -> None:
 
 
 class KeptOutlet(printed_drain.Outlet):
-    """Keeps what it is offered, for a test to read."""
+    """Stores the offered lines for a test to read."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -102,7 +102,7 @@ class KeptOutlet(printed_drain.Outlet):
         return True
 
     def close(self) -> None:
-        """End nothing: no thread was started."""
+        """Do nothing: no thread was started."""
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.1, 1.0, 100.0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored images through a pipeline: the results of the run that would have been, and errors in words before anything is written."""
+"""Stored images through a pipeline: the results of the corresponding run, and clear errors before anything is written."""
 
 import concurrent.futures
 import contextlib
@@ -81,7 +81,7 @@ def carried_through(file: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Holds a run of raw images, and run files with pipelines."""
+    """Return a folder with a run of raw images, and run files with pipelines."""
     folder = tmp_path_factory.mktemp("process")
     texts = {
         "raw": RUN.format(name="raw", output=folder / "online", darks="true") + SINK,
@@ -256,7 +256,7 @@ def test_names_of_recordings_are_different() -> None:
 
 
 def refused(tmp_path: Path, *arguments: object) -> str:
-    """What is said of bad input; nothing may have been written."""
+    """Return the error for bad input; nothing may have been written."""
     code, said = invoke(*arguments, "-o", tmp_path / "nothing")
     assert code == 2, said
     assert not (tmp_path / "nothing").exists()

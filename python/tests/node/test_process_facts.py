@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stored file says of its experiment is what the files say that `rashpa process` makes of it."""
+"""Files of `rashpa process` describe the experiment as the stored file does."""
 
 from collections.abc import Callable
 from pathlib import Path

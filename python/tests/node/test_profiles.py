@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles in whole runs of native engines: of the kernel `azimuthal` and of a Python function, in the file and in `rashpa inspect`."""
+"""Profiles in whole runs of native engines, of the kernel `azimuthal` and of a Python function: in the file and in `rashpa inspect`."""
 
 import hashlib
 from pathlib import Path

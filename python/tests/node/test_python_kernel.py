@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that Python kernels give: kept as they are, or refused in words; what would lose something on the way is never cut."""
+"""Numbers that Python kernels return: kept unchanged, or refused with a reason; a number is never truncated."""
 
 import gc
 from decimal import Decimal
@@ -95,7 +95,7 @@ def test_a_number_beyond_all_bounds_is_refused_in_words(kind: Any, value: int) -
 
 
 class Wordless:
-    """Of which nothing can be had."""
+    """An object without any text."""
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise RuntimeError("nothing")

@@ -38,7 +38,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_files() -> Iterator[None]:
-    """No file may grow beyond 40 bytes, as on a full disk."""
+    """Limit files to 40 bytes during the context, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40, before[1]))
     yield

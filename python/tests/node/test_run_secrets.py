@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's packets are known by is made anew for each run: keys, queue pair numbers, sequence numbers; and so are owners and tokens."""
+"""The identifiers of a run's packets are new for each run: keys, queue pair numbers, sequence numbers; and so are owners and tokens."""
 
 import socket
 from dataclasses import replace
@@ -50,8 +50,8 @@ def receiver_of(plan: Plan) -> Engine:
 
 
 def spread(values: list[int], bits: int) -> None:
-    """Made at random: they differ, but for two that may be the same by chance, and every bit is once 0 and once 1. Chance fails it once in ten million
-    times."""
+    """Check that values are random: they differ, except that two may agree by chance, and every bit is once 0 and once 1. This fails by chance once
+    in ten million times."""
     assert len(set(values)) >= len(values) - 1
     once, always = 0, ~0
     for value in values:
@@ -113,7 +113,7 @@ def test_first_sequence_numbers_keys_and_queue_pairs_of_sources_are_random_in_ea
 
 
 def drain(listening: socket.socket) -> None:
-    """What the last source has sent besides."""
+    """Read the remaining messages of the last source."""
     listening.setblocking(False)
     try:
         while True:

@@ -52,7 +52,7 @@ def test_a_control_port_in_use_is_refused() -> None:
 
 @pytest.fixture
 def node() -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
-    """The process of a node that takes telegrams, and its URL."""
+    """Run a node that can take telegrams during the context; yield its process and its URL."""
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

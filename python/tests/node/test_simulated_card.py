@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a simulated card: how it ends is known at once, and by whom."""
+"""The process of a simulated card: its end is known at once, with the cause."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from rashpa.testing.waiting import eventually
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """In place of Python: a card of two lines."""
+    """Replace Python by a card of two lines."""
     path = tmp_path / "card"
     monkeypatch.setattr("rashpa.node.engine.simulated_card.sys.executable", str(path))
     yield path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs whose storage fails: what they say, and what is left on the disk."""
+"""Runs whose storage fails: their reports, and the remaining files on the disk."""
 
 import asyncio
 import json
@@ -72,7 +72,7 @@ def call(*arguments: object) -> Result:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a file system of 4 MB."""
+    """Yield a folder on a file system of 4 MB."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = shutil.which("mount")

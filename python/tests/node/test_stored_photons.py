@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Photons that a run has stored, noise below zero, in `process` and in a run that plays them again: what the file states of masked pixels is so in both."""
+"""Stored photons with noise below zero, in `process` and in a run that plays them again: both use the file's statement on masked pixels."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ TOTAL = 'name = "total_counts"'
 
 
 def carried_through(file: Path) -> str:
-    """What went wrong; empty: nothing."""
+    """Carry out a run and return its problem, empty without one."""
     plan = load_plan(file)
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
     return run_in_process(plan, nodes).problem or ""
@@ -74,7 +74,7 @@ def written(folder: Path, name: str, pixel: str, dataset: str, kernel: str, dete
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Holds a run of converted photons."""
+    """Return a folder with a run of converted photons."""
     folder = tmp_path_factory.mktemp("photons")
     path = written(folder, "photons", "uint16", RAW, 'name = "jungfrau"')
     assert carried_through(path) == ""

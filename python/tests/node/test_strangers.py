@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole acquisitions while strangers are at the doors of what is published: every image is stored, in bounded memory, and good clients come back."""
+"""Whole acquisitions while hostile clients connect to published services: every image is stored, in bounded memory, and good clients can reconnect."""
 
 import os
 import signal
@@ -62,7 +62,7 @@ STREAM = ', {{ kind = "stream2", endpoint = "tcp://127.0.0.1:{port}", pattern = 
 
 
 class Reader(threading.Thread):
-    """A good subscriber of feedback."""
+    """A well-behaved subscriber of feedback."""
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
@@ -80,7 +80,7 @@ class Reader(threading.Thread):
 
 
 class Run(threading.Thread):
-    """A run in this process, with what is published at `port` and `port` + 1."""
+    """Holds a run in this process that publishes at `port` and `port` + 1."""
 
     def __init__(self, folder: Path, seconds: float, pattern: str = "push") -> None:
         super().__init__(daemon=True)
@@ -109,7 +109,7 @@ class Run(threading.Thread):
             self.raised = error
 
     def stored(self) -> BufferStatus:
-        """The books, when every image is stored."""
+        """Return the books when every image is stored."""
         self.join(timeout=120)
         assert not self.is_alive()
         if self.raised is not None:
@@ -209,7 +209,7 @@ def test_a_publisher_that_stands_still_holds_up_no_image(tmp_path: Path) -> None
 
 
 def test_a_publisher_ends_with_its_receiver(tmp_path: Path) -> None:
-    """Also one that is killed: no process is left that holds a port."""
+    """Check also a killed receiver: no remaining process holds a port."""
     port = free_ports(2)
     path = tmp_path / "run.toml"
     text = RUN.format(frames=5000, output=tmp_path / "out", rate_hz=RATE_HZ, port=port, stream="")

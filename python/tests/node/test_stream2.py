@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole acquisitions that are streamed: what other programs get is what the file has."""
+"""Whole acquisitions with streams: other programs get the same images as the file has."""
 
 import os
 import signal
@@ -91,7 +91,7 @@ def sink_of(buffer: BufferStatus) -> SinkStatus:
 
 
 def check_same(masters: Sequence[str], stored: Run, firsts: Sequence[int]) -> None:
-    """The images of each file are those of the receiver's, from one of them on."""
+    """Compare the images of each file with those of the receiver's, from a first one on."""
     got = [rashpa.open(master) for master in masters]
     assert [len(one) for one in got] == [len(stored) - first for first in firsts]
     for place in range(len(stored)):
@@ -102,7 +102,7 @@ def check_same(masters: Sequence[str], stored: Run, firsts: Sequence[int]) -> No
 
 
 class Reader(threading.Thread):
-    """As the vendor says that clients are: PULL, cbor2 with a hook for tags, and a decompressor that shares no code with the sender's."""
+    """A client by the vendor's description: PULL, cbor2 with a hook for tags, and a decompressor that shares no code with the sender's."""
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
@@ -124,7 +124,7 @@ class Reader(threading.Thread):
 
 
 def decompressed(chunk: bytes, element_bytes: int) -> bytes:
-    """As the filter of HDF5 makes it."""
+    """Decompress a chunk in the form of the HDF5 filter."""
     count = int.from_bytes(chunk[:8], "big") // element_bytes
     with h5py.File("chunk", "w", driver="core", backing_store=False) as file:
         kind = hdf5plugin.Bitshuffle(cname="lz4")
@@ -135,7 +135,7 @@ def decompressed(chunk: bytes, element_bytes: int) -> bytes:
 
 
 def hook(*given: Any) -> Any:
-    """The tag is the second thing given to it up to cbor2 5, and the first one since."""
+    """Decode a tag, which is the second argument up to cbor2 5, and the first one since."""
     tag = next(one for one in given if isinstance(one, cbor2.CBORTag))
     if tag.tag == 56500:
         algorithm, element, packed = tag.value
@@ -149,7 +149,7 @@ def hook(*given: Any) -> Any:
 
 
 class Receiver(threading.Thread):
-    """`rashpa receive-stream` without its command line."""
+    """Runs `rashpa receive-stream` without its command line."""
 
     def __init__(self, port: int, prefix: Path, pattern: str = "push") -> None:
         super().__init__(daemon=True)
@@ -279,7 +279,7 @@ def test_one_stopped_consumer_of_four_costs_the_others_nothing(tmp_path: Path) -
 
 
 def stop_when_connected(process: "subprocess.Popen[str]", port: int) -> None:
-    """As soon as it has a connection to that port."""
+    """Stop the process as soon as it has a connection to that port."""
     wanted = f":{port:04X}"
 
     def connected() -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every field of a start of Stream V2 is in the files as it was said, or it is said that it is not; nothing is invented."""
+"""Every field of a Stream V2 start message is in the files unchanged, or is reported as missing; nothing is invented."""
 
 import json
 import math

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The temperature of a machine, of files as the kernel has them."""
+"""The temperature of a machine, from files in the kernel's form."""
 
 from pathlib import Path
 

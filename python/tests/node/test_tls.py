@@ -14,7 +14,7 @@ def openssl(*words: str) -> None:
 
 @pytest.fixture
 def pems(tmp_path: Path) -> dict[str, Path]:
-    """Two pairs, an encrypted key, and files that are none."""
+    """Write two pairs of certificate and key, an encrypted key, and invalid files; return them by name."""
     found = {
         name: tmp_path / f"{name}.pem" for name in ("cert", "key", "cert2", "key2", "locked", "text", "broken", "der")
     }

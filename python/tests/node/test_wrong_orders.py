@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telegrams written by hand that say of a kernel, a sink, a link or a dataset what cannot be: a Fault that names element and attribute, and says
-that the configuration is wrong."""
+"""Hand-written telegrams with impossible values for a kernel, a sink, a link or a dataset: the Fault names element and attribute, and has the code of
+a wrong configuration."""
 
 import asyncio
 from pathlib import Path
@@ -86,7 +86,7 @@ WRONG_HERE = {
 
 
 def answer_to(role: str, factory: EngineFactory, order: str) -> telegram.Fault:
-    """What a node says to an order that it refuses."""
+    """Return the node's answer to an order that it refuses."""
 
     async def asked() -> tuple[int, bytes]:
         node = Node("n", role, factory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of the simulator lie where the detector has them: the picture goes on across a gap."""
+"""Simulated modules are at the detector's places: the picture continues across a gap."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def mean_by_radius(places: list[tuple[int, int]]) -> list[np.ndarray]:
-    """Photons a pixel of each module in rings of 6 pixels around the middle of the detector with the gap."""
+    """Return the photons for each pixel of each module, in rings of 6 pixels around the centre of the detector with the gap."""
     data = _native.jungfrau_dataset(
         modules=2, frames=4, seed=3, energy_kev=12.4, hit_fraction=0.0, dark_every=0, spots=0, background_photons=30.0,
         truth=True, places=places,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command that is forked from a prepared process is what a command started anew is, to its parent and to itself."""
+"""A command forked from a prepared process behaves like a newly started one, for its parent and for itself."""
 
 import contextlib
 import importlib
@@ -45,7 +45,7 @@ def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def facts(folder: Path, **how: Any) -> dict[str, Any]:
-    """Return the facts that a process finds about itself. It takes the place of a node, which starts no others."""
+    """Return the facts that a process finds about itself. It replaces a node, which starts no other processes."""
     (folder / "facts_of_process.py").write_text(FACTS)
     given: dict[str, Any] = {
         "cwd": folder,
@@ -70,7 +70,7 @@ def test_all_that_is_prepared_is_there(name: str) -> None:
 
 @pytest.mark.parametrize("given", ["utf-8:replace", "latin-1", ":ignore"])
 def test_streams_have_the_encoding_that_is_asked_for(tmp_path: Path, given: str) -> None:
-    """Commands under limits are asked for that of their reader."""
+    """Check the encoding that commands under limits are given: that of their reader."""
     environment = {**os.environ, "PYTHONIOENCODING": given}
     forked = facts(tmp_path, env=environment)
     with prepared_python.ordinary_starts():
@@ -153,7 +153,7 @@ print("not flushed")
     "last", ["", "sys.exit(3)", "sys.exit(-1)", "sys.exit('words')", "1 / 0", "sys.stdout.close()"]
 )
 def test_a_forked_command_ends_as_one_that_was_started(tmp_path: Path, last: str) -> None:
-    """Its objects are left to the kernel, but threads, functions of the end and output are not."""
+    """Check that threads, exit functions and output end properly; only the objects are left to the kernel."""
     (tmp_path / "facts_of_process.py").write_text(ENDING + last)
     ends = []
     for ordinary in (False, True):
@@ -203,7 +203,7 @@ def test_variables_that_a_command_reads_itself_are_heeded(tmp_path: Path, more: 
 
 
 def test_what_a_command_has_imported_is_there_for_the_next(tmp_path: Path) -> None:
-    """Modules that take long to import, and that few commands need."""
+    """Check modules that take long to import, and that few commands need."""
     name = prepared_server._LATER[0]
     (tmp_path / "facts_of_process.py").write_text(f"import sys; print({name!r} in sys.modules); import {name}")
     said = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run files that tests write from tables are TOML with these values, and runs that can be planned."""
+"""Run files that tests make from tables are TOML with these values, and can be planned."""
 
 import tomllib
 from pathlib import Path

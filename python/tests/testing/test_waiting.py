@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for conditions: what is true comes back, what is not is a failure that names it."""
+"""Waiting for conditions: a true condition's value is returned, and a false one is a failure that names it."""
 
 import asyncio
 import subprocess
@@ -46,7 +46,7 @@ def test_other_tasks_of_the_loop_make_it_true() -> None:
 def test_seconds_are_longer_where_others_have_the_processor(
     monkeypatch: pytest.MonkeyPatch, of_ten: int, seconds: float
 ) -> None:
-    """A process that has so many of ten milliseconds; threads may have more."""
+    """Check a process that gets `of_ten` of ten milliseconds; threads may get more."""
     clock = count()
     now = [0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands in namespaces of their own, and commands that programs start by name and hand over."""
+"""Commands in separate namespaces, and commands that programs start by name through a server."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def test_what_a_command_ends_with_is_told(tmp_path: Path, alone: str, text: str,
 
 
 def test_all_that_a_command_has_started_ends_with_it(tmp_path: Path, alone: str) -> None:
-    """Its standard output, which they all have, is closed behind it."""
+    """Check that its standard output, which all of its children have, is closed after its end."""
     text = "import subprocess; subprocess.Popen(['sleep', '600'], start_new_session=True)"
     assert run("--alone", "--", *script(tmp_path, text)).returncode == 0
 
@@ -105,7 +105,7 @@ def test_a_folder_is_the_shared_memory_of_a_command(tmp_path: Path, how: str) ->
 
 @pytest.fixture
 def typed(tmp_path: Path, how: str) -> Callable[[str], subprocess.CompletedProcess[str]]:
-    """A script of bash, where `rashpa` is handed over."""
+    """Return a function that runs a bash script in which `rashpa` is forked by the server."""
     name = f"rashpa-test-{secrets.token_hex(8)}"
     program = tmp_path / "bin" / "rashpa"
     program.parent.mkdir()
@@ -136,7 +136,7 @@ def test_a_command_that_is_handed_over_says_and_ends_as_it_does(
 def test_a_signal_to_a_command_that_is_handed_over_ends_it(
     typed: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path, how: str, number: signal.Signals
 ) -> None:
-    """A program in Python has a child that does not ignore interrupts, as those in the background of a script do."""
+    """Use a Python program, whose child does not ignore interrupts, unlike children in the background of a script."""
     text = (
         "import json, pathlib, subprocess\n"
         "node = subprocess.Popen(['rashpa', 'receiver', '--port', '0'], stdout=-1, text=True)\n"
@@ -181,7 +181,7 @@ print(json.dumps([same, [int(mask, 16) for mask in ignored], node.wait(30)]))
 def test_a_command_that_is_handed_over_ignores_the_signals_that_it_is_started_to_ignore(
     typed: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path, how: str
 ) -> None:
-    """As in the background of a script, and below `nohup`."""
+    """Check signals that are ignored, as in the background of a script and below `nohup`."""
     (tmp_path / "program.py").write_text(IGNORING)
     done = typed(f"{sys.executable} program.py of-{secrets.token_hex(8)}")
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa limits` asks the manager of a run for other limits of a veto, once its words are some."""
+"""`rashpa limits` asks the manager of a run for other limits of a veto, after a check of its arguments."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from rashpa.control.handover.limits_request import Limits
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, Limits, float]]:
-    """Answer every request, and keep it."""
+    """Answer every request, and store it."""
     requests: list[tuple[Path, Limits, float]] = []
 
     def answer(journal: Path, limits: Limits, timeout_s: float) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of strangers' files are read as far as the expected shape goes, and never further."""
+"""Arrays of foreign files are read up to the expected shape, and never further."""
 
 import io
 import zipfile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of geometry files of CrystFEL are known, silent, or refused with line and reason."""
+"""Keys of CrystFEL's geometry files are used, ignored, or refused with line and reason."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pixels have their places in the laboratory, whichever way a module lies."""
+"""Pixels have their places in the laboratory for every orientation of a module."""
 
 import pytest
 

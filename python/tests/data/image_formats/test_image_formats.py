@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image files of others are read right or refused in words: readers × kinds of files, readers × damages."""
+"""Foreign image files are read correctly or refused with a reason: all readers with all formats, and all readers with all damages."""
 
 import bz2
 import gzip
@@ -241,7 +241,7 @@ def _flipped(data: bytes) -> bytes:
 
 
 def _resized(data: bytes, by: int) -> bytes:
-    """Another height in the header, with a checksum and a number of elements that fit."""
+    """Return the data with another height in the header, and with a matching checksum and number of elements."""
     data = data.replace(b"Second-Dimension: %d" % H, b"Second-Dimension: %d" % (H + by))
     return data.replace(b"Elements: %d" % (H * W), b"Elements: %d" % ((H + by) * W))
 

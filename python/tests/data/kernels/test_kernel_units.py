@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A unit is refused for the parts of a kernel that its version does not do."""
+"""A unit is refused for parameter values of a kernel that it does not support."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of users are checked before they are called, and so is each of their answers: no number loses a bit in silence."""
+"""Users' functions are checked before they are called, and so is each result: no number silently loses a bit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ PIXELS = np.zeros((2, 2), np.uint16)
 
 
 def answer(given: Any, columns: list[Column], **parts: Any) -> Any:
-    """Return the checked answer of a kernel that gives `given`."""
+    """Return the checked answer of a kernel that returns `given`."""
 
     @kernel(takes=["uint16"], columns=columns, **parts)
     def found(pixels: Any) -> Any:

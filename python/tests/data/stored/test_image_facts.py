@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of a master say which values of its images are no counts, and where lines were lost."""
+"""The facts of a master state which values of its images are no counts, and where lines were lost."""
 
 from typing import Any
 

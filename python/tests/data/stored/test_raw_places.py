@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of raw files are found by the tables of their master, and read only as they were written."""
+"""Images of raw files are found with the tables of their master, and read only when undamaged."""
 
 from pathlib import Path
 from typing import Any

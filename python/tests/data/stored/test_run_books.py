@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Books of a stored run count every image that it said was stored."""
+"""Books of a stored run count every image that it lists as stored."""
 
 from pathlib import Path
 from types import SimpleNamespace

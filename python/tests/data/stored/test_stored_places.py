@@ -14,7 +14,7 @@ MASTER = Path("run_master.h5")
 
 
 class Images:
-    """Stands for the images of a data file, some of them absent."""
+    """Replaces the images of a data file, some of them absent."""
 
     def __init__(self, length: int, absences: dict[int, Absence] | None = None) -> None:
         self._length, self._absences = length, absences or {}
@@ -63,7 +63,7 @@ def test_each_absent_image_has_its_reason() -> None:
 
 
 class Found:
-    """Stands for the group of lists; names without a list are gone."""
+    """Replaces the group of lists; names without a list are missing."""
 
     def find(self, name: str) -> Absence:
         return Absence("file", f"{name} is gone")

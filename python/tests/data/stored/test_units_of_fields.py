@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units of fields have their size by every name that programs give them."""
+"""Units of fields have the right size under every name that programs give them."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on a machine that is made of files: every check with a good machine, a poor one, and one that tells nothing."""
+"""Findings on a machine made of files: every check with a good machine, a poor one, and one without information."""
 
 import os
 import resource

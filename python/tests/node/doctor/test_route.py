@@ -35,7 +35,7 @@ def _ip(words: str) -> None:
 
 @pytest.fixture
 def way() -> Iterator[None]:
-    """Three namespaces in a row: veth0 (9000) – veth1 (9000) [router] veth2 (1500) – veth3 (1500)."""
+    """Make three namespaces in a row during the context: veth0 (9000) – veth1 (9000) [router] veth2 (1500) – veth3 (1500)."""
     if os.geteuid() != 0 or not shutil.which("ip"):
         pytest.skip("namespaces need root and iproute2")
     near, far = f"{_AWAY}n", f"{_AWAY}f"
@@ -61,7 +61,7 @@ def way() -> Iterator[None]:
 
 @pytest.mark.usefixtures("way")
 def test_a_router_with_a_shorter_way_behind_it_is_found() -> None:
-    """The own interface takes 9000 bytes; the way behind the router does not, and the router says so."""
+    """Check that the router reports its limit: the own interface takes 9000 bytes, and the path after the router does not."""
     code = f"""
 import json
 from rashpa.node.doctor.route import path_mtu

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first hop that passes nothing on is named, whatever hops behind it say."""
+"""The first hop that forwards nothing is named, whatever later hops report."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ def emulator(sent: int, state: str = "running", **counts: int) -> Status:
 
 
 def receiver(link: Counts | None = None, to_write: int = 0, **books: int) -> Status:
-    """The node `rx` with one buffer of eight slots."""
+    """Return the status of the node `rx` with one buffer of eight slots."""
     names = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
     known = Books(**{name: books.get(name, 0) for name in names})
     buffer = BufferStatus(
@@ -72,7 +72,7 @@ def test_the_first_hop_that_passes_nothing_on_is_named(case: str) -> None:
 
 
 def test_counts_of_earlier_are_not_taken_for_news() -> None:
-    """A run that flowed and stands still: all counters are high, and none grows."""
+    """Check a run that had data and has stopped: all counters are high, and none increases."""
     nodes: tuple[Any, ...] = (emulator(10), receiver(TAKEN, complete=9, accepted=9, written=9))
     before = Look(nodes, {"eth7": 80}, {4791: 5})
     assert "send nothing" in silent_hop(before, before)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A packet of a sender is taken apart from its bytes, and each wrong field is named."""
+"""A packet of a sender is parsed from its bytes, and each wrong field is named."""
 
 import struct
 
@@ -31,7 +31,7 @@ def packet(
     reserved: int = 0,
     length: int | None = None,
 ) -> bytes:
-    """Make the bytes behind UDP; the ICRC is 0."""
+    """Return the bytes after UDP; the ICRC is 0."""
     pad = -len(payload) % 4
     head = struct.pack(">BBHII", opcode, flags | pad << 4, partition, reserved << 24 | 0x123, 0x80000456)
     if opcode in (FIRST, ONLY, ONLY_IMMEDIATE):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our receiver keeps each rule of the protocol, and each receiver that breaks one is told which."""
+"""Our receiver keeps each rule of the protocol, and a receiver that breaks a rule gets a verdict that names it."""
 
 import asyncio
 import dataclasses
@@ -29,7 +29,7 @@ replace = dataclasses.replace
 
 @dataclass(frozen=True)
 class Mutant:
-    """Changes what a receiver is told, or says. `rule`: the one that it breaks; `words`: of the verdict."""
+    """Changes the orders to a receiver, or its answers. `rule`: the rule that it breaks; `words`: texts of the verdict."""
 
     rule: str
     words: str
@@ -42,7 +42,7 @@ class Mutant:
 
 
 class MutantEngine:
-    """A native receiver, but for what the mutant changes."""
+    """A native receiver with the mutant's changes."""
 
     def __init__(self, engine: Any, mutant: Mutant) -> None:
         self._engine, self._mutant = engine, mutant
@@ -74,7 +74,7 @@ class MutantFactory(NativeFactory):
 
 
 def options(**values: object) -> Callable[[telegram.Configure], telegram.Configure]:
-    """Give the link other options than those that were ordered."""
+    """Return a change of an order that gives the link other options."""
 
     def changed(order: telegram.Configure) -> telegram.Configure:
         assert order.destination is not None
@@ -93,7 +93,7 @@ def destination(**values: object) -> Callable[[telegram.Configure], telegram.Con
 
 
 def end(**values: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Change the first endpoint of an order or answer."""
+    """Return a change of the first endpoint of an order or answer."""
 
     def changed(message: Any) -> Any:
         first, *others = message.endpoints
@@ -104,7 +104,7 @@ def end(**values: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def place(**values: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Change the last placement of an answer."""
+    """Return a change of the last placement of an answer."""
 
     def changed(message: Any) -> Any:
         *others, last = message.placements
@@ -119,13 +119,13 @@ def of_buffer(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def lies(status: Any) -> Any:
-    """Count partial images as complete."""
+    """Return the status with partial images counted as complete."""
     dtps = tuple(replace(dtp, complete=dtp.complete + dtp.partial, partial=0, lines_missing=0) for dtp in status.dtps)
     return replace(status, dtps=dtps)
 
 
 class Anybodys(Node):
-    """Takes each order for its owner's."""
+    """Accepts each order as one of its owner."""
 
     async def obey(self, order: telegram.Telegram) -> telegram.Telegram:
         if isinstance(order, telegram.Order) and self._ownership.owned:
@@ -134,7 +134,7 @@ class Anybodys(Node):
 
 
 class Hasty(Node):
-    """Says that it has started whatever its state is."""
+    """Reports that it has started, whatever its state is."""
 
     async def obey(self, order: telegram.Telegram) -> telegram.Telegram:
         if isinstance(order, telegram.Start) and self.state == "configured":
@@ -150,7 +150,7 @@ class Terse(Node):
 
 
 class Easy(Node):
-    """Answers orders that it refuses by its status."""
+    """Answers refused orders with its status."""
 
     async def obey(self, order: telegram.Telegram) -> telegram.Telegram:
         answer = await super().obey(order)

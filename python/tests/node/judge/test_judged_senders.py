@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders that keep the protocol pass, and each that breaks one rule is told which: the two of examples/sender, our emulator, and mutants of the first."""
+"""Senders that keep the protocol pass, and each sender that breaks a rule gets a verdict that names it: the two of examples/sender, our emulator, and
+mutants of the first."""
 
 import asyncio
 import json
@@ -33,8 +34,7 @@ IMAGES = 8
 
 
 def judged(words: list[str], runs: int = 1, silent_s: float = 3.0, patience_s: float = 20.0) -> tuple[Verdicts, str]:
-    """Let the sender of these words give its orders to a judge; return the verdicts, and the sender's output. A sender that waits for ever is ended with the
-    judge."""
+    """Run a sender that gives its orders to a judge; return the verdicts, and the sender's output. A sender that hangs is ended with the judge."""
     factory = JudgeFactory(silent_s)
     ready, urls = threading.Event(), list[str]()
 

@@ -19,7 +19,7 @@ PIXELS = np.arange(6, dtype=np.uint16).reshape(2, 3)
 
 
 class File:
-    """Stands for the files of a channel, and remembers their rows."""
+    """Replaces the files of a channel, and records their rows."""
 
     made: ClassVar[list["File"]] = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chunks of strangers' files unpack to as many bytes as they declare, or not at all."""
+"""Chunks of foreign files decompress to as many bytes as they declare, or not at all."""
 
 import bz2
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts tell which parts of an array have no bytes, and read the others."""
+"""Layouts report the parts of an array without bytes, and read the others."""
 
 import os
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selections of virtual datasets lead from rows of the whole to boxes of a source."""
+"""Selections of virtual datasets map rows of the virtual dataset to boxes of a source."""
 
 import h5py
 import numpy as np
@@ -19,7 +19,7 @@ from rashpa.data.files.hdf5.selection import (
 
 
 def space(shape: tuple[int, ...], *slabs: tuple[tuple[int, ...], ...]) -> h5py.h5s.SpaceID:
-    """Make a selection; slabs: start, count, stride, block."""
+    """Return a selection; slabs: start, count, stride, block."""
     made = h5py.h5s.create_simple(shape)
     made.select_none()
     for start, count, stride, block in slabs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mappings of virtual datasets name a file, or one file a block of images."""
+"""Mappings of virtual datasets name one file, or one file for each block of images."""
 
 from pathlib import Path
 

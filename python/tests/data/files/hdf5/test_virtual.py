@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual datasets are read from the arrays that they name, and lack what those lack."""
+"""Virtual datasets are read from the arrays that they name, and lack the values that these lack."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ ROW = ((0, 2),)
 
 
 class Memory:
-    """Stands for the array of a source, and its layout."""
+    """Replaces the array of a source, and its layout."""
 
     def __init__(self, values: list[list[int]], absent: Absence | None = None) -> None:
         self.values = np.array(values, np.uint16)
