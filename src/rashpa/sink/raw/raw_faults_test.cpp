@@ -67,6 +67,7 @@ class FaultyWriter final : public BlockWriter {
     if (failed_.empty()) writer_->wait();
   }
   [[nodiscard]] std::string_view name() const noexcept override { return "faulty"; }
+  [[nodiscard]] int syncs() const noexcept { return syncs_; }
 
  private:
   std::unique_ptr<BlockWriter> writer_;
@@ -185,6 +186,32 @@ class Faults : public testing::Test {
 TEST_F(Faults, images_count_as_written_behind_a_sync_that_came_after_their_write) {
   EXPECT_EQ(store_with({.held_write = 0}, 20), 20U);
   EXPECT_EQ(written_before_, 0U);
+}
+
+TEST_F(Faults, no_sync_begins_before_the_rows_of_the_images_are_in_the_journal) {
+  const Hdf5Config run = config(kStack);
+  OutputFiles files(run);
+  auto writer = std::make_unique<FaultyWriter>(run.raw.in_flight, FaultyWriter::Faults{});
+  const FaultyWriter& seen = *writer;
+  const auto store = make_raw_store(run, files, std::move(writer));
+  files.begin();
+  std::vector<std::byte> pixels(image_bytes());
+  Stack stack;
+  stack.count = kStack;
+  stack.images.resize(kStack);
+  for (StackImage& image : stack.images) {
+    image.pixels = pixels.data();
+    image.decision = Decision::accepted;
+  }
+  std::vector<StoredPlace> stored(kStack);
+  std::vector<ErrorReason> results(kStack, ErrorReason::none);
+  store->put(stack, stored, results, error_);
+  store->poll();
+  EXPECT_EQ(seen.syncs(), 0);
+  store->noted();
+  EXPECT_EVENTUALLY((store->poll(), seen.syncs() > 0));
+  store->settle(error_);
+  EXPECT_EQ(error_, "");
 }
 
 TEST_F(Faults, a_sync_does_not_wait_for_the_writes_behind_it) {
