@@ -12,8 +12,8 @@ from rashpa.control.telegrams import telegram
 
 @contextlib.asynccontextmanager
 async def deadlines_held(receivers: Collection[NodeClient]) -> AsyncIterator[None]:
-    """Suspend the deadlines of images during the context, because a source that pauses first has not sent images that others have. It raises no
-    refusal of a receiver."""
+    """Suspend the deadlines of images during the context, because a source that pauses first has not sent images that others have. Refusals
+    by receivers raise no error."""
     await hold_deadlines(receivers, held=True)
     try:
         yield

@@ -161,8 +161,8 @@ class SinkStatus:
 @dataclass(frozen=True, kw_only=True)
 class FeedbackStatus:
     """Describes the published decisions of a buffer. `ring`: the file, `zmq`: the endpoint to connect to; either is empty when not used. `sent`:
-    published images given to ZeroMQ; `dropped`: published images that were not, because the publishing process was behind. `full`: how often a
-    subscriber's queue was full and it began to lose images; `restarts`: how often this process died and was replaced."""
+    published images given to ZeroMQ; `dropped`: published images not given to ZeroMQ, because the publishing process was behind. `full`: how often a
+    subscriber's queue was full and it began to lose images; `restarts`: how often that process died and was replaced."""
 
     ring: str
     zmq: str

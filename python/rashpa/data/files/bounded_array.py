@@ -116,7 +116,7 @@ def _read_npy(file: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _read_numbers(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...], order: Any) -> NDArray[Any]:
-    """Read exactly the bytes of the array. Raise ValueError when one more byte follows; it is the last one decompressed."""
+    """Read exactly the bytes of the array. Raise ValueError when there are fewer or more; at most one more is decompressed."""
     data = np.empty(shape, dtype, order)
     bytes_ = data.reshape(-1, order="A").view(np.uint8).data
     at = 0

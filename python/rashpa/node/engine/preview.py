@@ -40,8 +40,8 @@ class Preview:
 
 @dataclass(frozen=True)
 class Masked:
-    """Describes the pixels without a value. `delivered`: True when negative pixels have none, as detectors mark them; otherwise the least value of the
-    type marks them, as kernels do. `special`: values that are no measurement; `saturated`: those of them that mean an overflow. `gaps`: True at pixels
+    """Describes the pixels without a value. `delivered`: True when they are negative, as detectors mark them; otherwise they have the least value of
+    the type, as kernels mark them. `special`: values that are no measurement; `saturated`: those of them that mean an overflow. `gaps`: True at pixels
     outside of modules, None without any."""
 
     delivered: bool = False

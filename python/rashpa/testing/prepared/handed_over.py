@@ -17,7 +17,7 @@ _NUMBER = struct.Struct("=i")
 
 
 def _ignored() -> list[int]:
-    """Return the signals that this process was started to ignore: those of `nohup`, or of a shell's command in the background."""
+    """Return the signals that this process has ignored since its start, for example under `nohup` or as a shell's background command."""
     return [int(one) for one in PASSED_ON if signal.getsignal(one) is signal.SIG_IGN]
 
 

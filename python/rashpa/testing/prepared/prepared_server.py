@@ -404,7 +404,7 @@ def _end(end: SystemExit) -> NoReturn:
 
 
 def _is_leaf(words: Sequence[str]) -> bool:
-    """Return True when this command starts no other rashpa command: nodes, and readers under limits."""
+    """Return True for nodes and readers under limits, which start no other rashpa command."""
     of_rashpa = words[2:3] if words[0] == "-m" else words[1:2]
     return list(words[:2]) == ["-P", "-m"] or list(of_rashpa) in (["emulator"], ["receiver"])
 
