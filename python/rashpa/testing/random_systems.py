@@ -107,11 +107,11 @@ class System:
         return self._with(part * highest, 3)
 
     def refused(self, times: float) -> Plan:
-        """Return a plan at `times` the rate of its waiting pipelines, with enough frames that the surplus fills every ring twice."""
+        """Return a plan at `times` the rate that its pipelines keep up with, with enough frames that the surplus fills every ring twice."""
         return self._with(times * min(self._fastest(buffer) for buffer in self.plan.buffers), 2 * times / (times - 1))
 
     def _fastest(self, buffer: PlannedBuffer) -> float:
-        """Return the frame rate, 1/s, at which the waiting of the kernel takes all the time."""
+        """Return the largest frame rate, 1/s, that the pipeline can keep up with; its only kernel waits for a fixed time per image."""
         (kernel,) = buffer.section.kernel
         return buffer.section.every * 1000 / float(parameters_of(kernel)["parameters"]["ms"])
 
