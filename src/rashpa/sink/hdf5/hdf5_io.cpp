@@ -13,6 +13,10 @@
 namespace rashpa::sink::h5 {
 namespace {
 
+// A file that the library could not close stays in its tables with its memory freed, and the library's work at the end
+// of the process would touch that memory. Our files are closed before, or left as a killed process leaves them.
+[[maybe_unused]] const herr_t kNoWorkAtExit = H5dont_atexit();
+
 /// Keeps the first (innermost) message; HDF5 hands over its error stack entry by entry.
 herr_t keep_innermost(unsigned n, const H5E_error2_t* entry, void* out) {
   if (n == 0 && entry->desc != nullptr) *static_cast<std::string*>(out) = entry->desc;
