@@ -6,7 +6,9 @@ import gc
 import importlib.util
 import json
 import os
+import signal
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -36,6 +38,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fork commands of rashpa from a prepared process in place of new starts (docs/decisions/0167)."""
+    _take_interrupts()
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         config.args[:] = _own_order(config.args)
     if _HAS_RASHPA and importlib.util.find_spec("rashpa._native") is not None:
@@ -44,6 +47,15 @@ def pytest_configure(config: pytest.Config) -> None:
         prepared_python.install()
     if _HAS_RASHPA:
         _read_authorities_once()
+
+
+def _take_interrupts() -> None:
+    """Take SIGINT and SIGQUIT as in the foreground. Background commands of shells ignore both, and so would all programs that tests start and interrupt."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for one, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(one) is signal.SIG_IGN:
+            signal.signal(one, handler)
 
 
 def _read_authorities_once() -> None:

@@ -60,7 +60,7 @@ port = {port}
 threads = 2
 [[buffer]]
 name = "whole"
-slots = 16
+slots = 48
 stack = 2
 deadline_ms = 2000
 {kernel}

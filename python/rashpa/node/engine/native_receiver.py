@@ -129,7 +129,7 @@ class _Origin:
 
 @dataclass(frozen=True)
 class _Image:
-    """Describes the image that a buffer's sinks get: regions and mask of the arriving image, converted to the pipeline's output shape."""
+    """Describes the image that a buffer's sinks get: the place and the mask of the arriving image, converted to the pipeline's output shape."""
 
     made: _native.Reshaping
     arriving_mask: NDArray[np.uint32]

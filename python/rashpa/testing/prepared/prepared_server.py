@@ -120,7 +120,6 @@ class _Here:
     imported."""
 
     prepared = False
-    ignored: Sequence[int] = ()  # signals, as the order said
     errors = "strict"  # of standard input and output, as the locale has them
     wanted: mmap.mmap | None = None  # a byte for each, shared by all that are forked
     variables: tuple[int, int] | None = None  # address, bytes
@@ -153,8 +152,9 @@ def is_prepared() -> bool:
 
 
 def ignored() -> list[int]:
-    """Return the signals that this process was forked to ignore, and still does: processes that it starts ignore them, too."""
-    return [one for one in _Here.ignored if signal.getsignal(one) is signal.SIG_IGN]
+    """Return the signals that this process ignores: processes that it starts ignore them, too."""
+    restored = {signal.SIGPIPE, signal.SIGXFSZ}  # Python ignores these itself, and subprocess restores them
+    return [int(one) for one in signal.valid_signals() - restored if signal.getsignal(one) is signal.SIG_IGN]
 
 
 def receive(connection: socket.socket) -> tuple[Order, list[int]] | None:
@@ -376,7 +376,6 @@ def run(order: Order, descriptors: list[int]) -> NoReturn:
     """Run the command of an order, in a process that was forked for it."""
     _Here.prepared = True
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _Here.ignored = order.ignored
     for one in order.ignored:
         signal.signal(one, signal.SIG_IGN)
     _place(order, descriptors)
