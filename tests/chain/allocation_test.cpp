@@ -79,6 +79,7 @@ TEST(Allocation, images_on_their_way_into_raw_files_cost_none) {
   constexpr std::uint32_t kStack = 64, kImages = 64 * 400;
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("rashpa-allocation-" + std::to_string(getpid()));
+  std::filesystem::remove_all(folder);  // of a killed process that had the same number
   std::filesystem::create_directories(folder);
   sink::Hdf5Config config;
   config.prefix = (folder / "run").string();

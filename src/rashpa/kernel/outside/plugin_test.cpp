@@ -207,6 +207,7 @@ TEST(Plugin, what_cannot_be_made_for_the_images_says_why) {
 
 TEST(Plugin, files_that_are_none_are_refused) {
   const fs::path folder = fs::temp_directory_path() / ("plugin_test_" + std::to_string(::getpid()));
+  fs::remove_all(folder);  // of a killed process that had the same number
   fs::create_directories(folder);
   std::ofstream(folder / "text.so") << "no ELF at all, but long enough for a header of one ................";
   EXPECT_NE(refusal_of(folder / "text.so").find("plugin text.so: cannot be loaded: "), std::string::npos);

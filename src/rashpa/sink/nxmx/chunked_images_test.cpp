@@ -42,6 +42,7 @@ class ChunkedImages : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = fs::temp_directory_path() / ("rashpa-chunked-images-" + std::to_string(getpid()));
+    fs::remove_all(folder_);  // of a killed process that had the same number
     fs::create_directories(folder_);
     for (std::uint64_t n = 0; n < 12; ++n) made_.emplace_back(n);
   }

@@ -110,6 +110,7 @@ struct Fixture {
     sink.put(stack, results);
   }
   fs::path folder = fs::temp_directory_path() / ("rashpa-master-" + std::to_string(getpid()));
+  fs::remove_all(folder);  // of a killed process that had the same number
   std::vector<std::uint16_t> pixels = std::vector<std::uint16_t>(std::size_t{kWidth} * kHeight);
   std::vector<ErrorReason> results;
 };

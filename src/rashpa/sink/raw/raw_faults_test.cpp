@@ -82,6 +82,7 @@ class Faults : public testing::Test {
   void SetUp() override {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     folder_ = fs::temp_directory_path() / ("rashpa-" + std::string(test->name()) + "-" + std::to_string(getpid()));
+    fs::remove_all(folder_);  // of a killed process that had the same number
     fs::create_directories(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }

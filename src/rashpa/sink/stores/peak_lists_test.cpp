@@ -34,6 +34,7 @@ class PeakListsTest : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = fs::temp_directory_path() / ("rashpa-peaks-" + std::to_string(getpid()));
+    fs::remove_all(folder_);  // of a killed process that had the same number
     fs::create_directories(folder_);
     config_.prefix = (folder_ / "run").string();
     config_.width = config_.height = kSide;
