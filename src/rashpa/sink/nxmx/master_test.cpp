@@ -81,7 +81,10 @@ std::string words_of(const std::string& file, const std::string& path) {
 
 /// A folder that goes with the test, and the request of nine images into it.
 struct Fixture {
-  Fixture() { fs::create_directories(folder); }
+  Fixture() {
+    fs::remove_all(folder);  // of a killed process that had the same number
+    fs::create_directories(folder);
+  }
   ~Fixture() { fs::remove_all(folder); }
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
@@ -110,7 +113,6 @@ struct Fixture {
     sink.put(stack, results);
   }
   fs::path folder = fs::temp_directory_path() / ("rashpa-master-" + std::to_string(getpid()));
-  fs::remove_all(folder);  // of a killed process that had the same number
   std::vector<std::uint16_t> pixels = std::vector<std::uint16_t>(std::size_t{kWidth} * kHeight);
   std::vector<ErrorReason> results;
 };
