@@ -266,7 +266,8 @@ function(rashpa_test_objects name)
   rashpa_precompiled(rashpa_${name} test)
 endfunction()
 
-# rashpa_foreign_leaks(opencl_kernels): a test that loads drivers, which keep memory for ever; tests/lsan.supp names them.
+# rashpa_foreign_leaks(opencl_kernels): a test whose drivers or libraries keep memory for ever;
+# tests/lsan.supp names them.
 function(rashpa_foreign_leaks name)
   if(RASHPA_TESTS)
     set(options "suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0")
