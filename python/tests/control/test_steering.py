@@ -156,7 +156,7 @@ def test_a_pause_behind_the_last_frame_is_refused_and_the_run_ends_by_itself(tmp
     plan = plan_run(plan.file.model_copy(update={"run": run}), plan.source)
 
     def hand(journal: Path, seen: _Seen) -> None:
-        with pytest.raises(SteerError, match=r"its last frame, 149, comes before|come to their ends|come to its end"):
+        with pytest.raises(SteerError, match=r"the run ends with frame 149, before|come to their ends|come to its end"):
             for _ in range(400):
                 steer(journal, "pause", "somebody", 30.0)
                 steer(journal, "resume", "somebody", 30.0)

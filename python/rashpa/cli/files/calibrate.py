@@ -78,7 +78,7 @@ class PedestalOptions:
         _check_frames([len(one.modules[0]) if one else least for one in frames], self.by_gain, least)
         if len({len(one.modules) for one in frames if one}) > 1:
             numbers = ", ".join(f"G{gain} has {len(one.modules)}" for gain, one in enumerate(frames) if one)
-            raise PedestalError(f"dark frames: {numbers} modules; give the same")
+            raise PedestalError(f"dark frames: {numbers} modules; give files of the same modules for each gain")
         return frames
 
     def sources(self, work: Work) -> list[dict[str, str]]:

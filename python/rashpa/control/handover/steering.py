@@ -144,7 +144,9 @@ class Steering:
         """Raise SteerError when the run ends before the frame of a pause."""
         frames = self._plan.file.run.most_frames
         if frame >= frames:
-            raise SteerError(f"it is at its end: its last frame, {frames - 1}, comes before whole stacks end again")
+            raise SteerError(
+                f"the run ends with frame {frames - 1}, before the next frame at which it can pause; let it end"
+            )
 
     async def _resume(self) -> str:
         paused = self._players("paused")
