@@ -27,7 +27,7 @@ class Order:
 @dataclass(frozen=True, kw_only=True)
 class Claim(Order):
     """Makes `owner` the owner of an idle node without an owner; `holder` is the owner's name for others. Ownership lasts until Reset, or until the
-    owner was silent for the node's lease. From the owner itself, it means that another process of the same owner has taken over the run; `holder`
+    owner was silent for the node's lease. When the owner sends it again, another process of the same owner has taken over the run; `holder`
     names that process."""
 
     holder: str

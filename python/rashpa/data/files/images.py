@@ -143,7 +143,7 @@ def _size_of(path: str) -> int:
 
 @dataclass(frozen=True)
 class _Found:
-    """Describes the content of a file as the process reports it, after checks."""
+    """Describes the content of a file: the checked report of the process that has read it."""
 
     frames: int
     height: int
