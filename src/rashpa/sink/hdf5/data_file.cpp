@@ -105,6 +105,8 @@ void let_be_opened(const std::filesystem::path& path) {
 }
 
 std::string lift_mark(const std::filesystem::path& path) {
+  std::error_code unknown;
+  if (std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found) return says_gone(path);
   constexpr int kAttempts = 3;  // a disk may fail for a moment
   std::string reason;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -116,6 +118,16 @@ std::string lift_mark(const std::filesystem::path& path) {
     }
   }
   return path.string() + " stays marked as being written: " + reason;
+}
+
+std::string bring_file_to_disk(const std::filesystem::path& path) {
+  const std::string reason = sync_to_disk(path);
+  return reason.empty() ? reason : path.string() + " cannot be brought to the disk: " + reason;
+}
+
+std::string complete_on_disk(const std::filesystem::path& path) {
+  const std::string marked = lift_mark(path);
+  return marked.empty() ? bring_file_to_disk(path) : marked;
 }
 
 std::uint64_t readable_unless_refused(const std::filesystem::path& path, const char* dataset) try {

@@ -58,8 +58,16 @@ bool is_there(const std::filesystem::path& path);
 void let_be_opened(const std::filesystem::path& path);
 
 /// Lets all programs open a closed file. A file that the library could not close properly is marked as being written,
-/// and plain readers refuse it. Returns the reason when the mark stays, else an empty text.
+/// and plain readers refuse it. Returns the reason when the mark stays or the file is gone, else an empty text.
 std::string lift_mark(const std::filesystem::path& path);
+
+/// Brings a file to the disk, as sync_to_disk(). Returns a message with the file and the reason when that failed, else
+/// empty.
+std::string bring_file_to_disk(const std::filesystem::path& path);
+
+/// Lifts the mark of a closed file, then brings the file to the disk. Returns the message of the first that failed,
+/// else empty.
+std::string complete_on_disk(const std::filesystem::path& path);
 
 /// Returns how many elements along the first dimension of `dataset` are in chunks that are completely in the file, up
 /// to the first incomplete chunk. Returns 0 when the file cannot be read.

@@ -273,8 +273,7 @@ void keep_facts(const fs::path& prefix) {
   if (failed)
     throw FileError(facts.string() + " cannot be written: " + failed.message() +
                     "; check the space and the permissions of its folder");
-  if (const std::string reason = sync_to_disk(facts); !reason.empty())
-    throw FileError(facts.string() + " cannot be brought to the disk: " + reason + "; check the disk");
+  if (const std::string lost = bring_file_to_disk(facts); !lost.empty()) throw FileError(lost + "; check the disk");
 }
 
 std::string complete_master(const fs::path& prefix, const MasterContents& contents) {
@@ -299,8 +298,7 @@ std::string complete_master(const fs::path& prefix, const MasterContents& conten
       without_peaks = failure.what();
       write(Peaks::left_out);
     }
-    if (const std::string reason = sync_to_disk(copy); !reason.empty())
-      throw FileError(copy.string() + " cannot be brought to the disk: " + reason + "; check the disk");
+    if (const std::string lost = bring_file_to_disk(copy); !lost.empty()) throw FileError(lost + "; check the disk");
     if (::rename(copy.c_str(), path.c_str()) != 0)
       throw FileError(path.string() + " cannot be replaced: " + errno_text(errno) +
                       "; check the permissions of its folder");

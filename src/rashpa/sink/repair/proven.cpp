@@ -188,9 +188,8 @@ void bring_to_disk(const fs::path& prefix, const FrameRows& rows) {
   }
   for (const fs::path& path : paths) {
     if (!is_there(path)) continue;
-    if (const std::string reason = sync_to_disk(path); !reason.empty()) {
-      throw FileError(path.string() + " cannot be brought to the disk: " + reason +
-                      "; look at the disk, and type rashpa repair " + prefix.string());
+    if (const std::string failed = bring_file_to_disk(path); !failed.empty()) {
+      throw FileError(failed + "; look at the disk, and type rashpa repair " + prefix.string());
     }
   }
 }

@@ -187,12 +187,7 @@ void AccumulationStore::settle(std::string& error) {
   groups_.clear();
   if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
-  if (why.empty()) why = lift_mark(path);
-  if (why.empty()) {
-    if (const std::string failed = sync_to_disk(path); !failed.empty()) {
-      why = path.string() + " cannot be brought to the disk: " + failed;
-    }
-  }
+  if (why.empty()) why = complete_on_disk(path);
   if (error.empty()) error = why;
 }
 

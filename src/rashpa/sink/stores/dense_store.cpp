@@ -263,17 +263,16 @@ void DenseStore::complete(std::size_t number, std::string& said) {
   }
   const std::string gone = part.lost;
   if (gone.empty()) {
-    const std::string marked = lift_mark(path);
+    std::string failed = lift_mark(path);
     correct_number(number, part.count, said);
-    std::string failed = marked.empty() ? sync_to_disk(path) : marked;
+    if (failed.empty()) failed = bring_file_to_disk(path);
     // The copy in memory may be the only one of the image.
     const std::uint64_t there = failed.empty() ? std::min(part.count, readable(path, kImages)) : 0;
     if (failed.empty() && there < part.count) {
       correct_number(number, there, said);
-      failed = sync_to_disk(path);
+      failed = bring_file_to_disk(path);
     }
-    if (!failed.empty())
-      why = marked.empty() ? fmt::format("{} cannot be brought to the disk: {}", path.string(), failed) : marked;
+    if (!failed.empty()) why = failed;
     set_flushed(part, failed.empty() ? there : 0);
   }
   if (part.flushed < part.count && gone.empty()) {

@@ -166,11 +166,9 @@ void SparseStore::settle(std::string& error) {
   intensity_.reset();
   if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
-  const std::string marked = gone ? std::string() : lift_mark(path);
-  const std::string failed = gone || !marked.empty() ? std::string() : sync_to_disk(path);
-  if (!marked.empty()) why = marked;
-  if (!failed.empty()) why = path.string() + " cannot be brought to the disk: " + failed;
-  const bool there = !gone && marked.empty() && failed.empty();
+  const std::string failed = gone ? std::string() : complete_on_disk(path);
+  if (!failed.empty()) why = failed;
+  const bool there = !gone && failed.empty();
   set_readable(there ? std::min(readable(path, "/entry/data/index"), readable(path, "/entry/data/intensity")) : 0);
   // Images without any element are there as soon as the file is.
   if (!there) written_ = 0;

@@ -186,16 +186,14 @@ TableRows TableStore::settle(std::string& error) {
   if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
   const std::string marked = gone ? std::string() : lift_mark(path);
-  if (!marked.empty()) why = marked;
-  if (!gone && marked.empty()) {
-    if (const std::string failed = sync_to_disk(path); !failed.empty()) {
-      why = path.string() + " cannot be brought to the disk: " + failed;
-    }
+  const bool opens = !gone && marked.empty();
+  if (!gone) {
+    if (const std::string failed = opens ? bring_file_to_disk(path) : marked; !failed.empty()) why = failed;
   }
   Results stored;
   stored.tables = tables_;
   stored.profiles = profiles_;
-  const TableRows there = gone || !marked.empty() ? TableRows{} : readable_rows(path, stored, readable);
+  const TableRows there = opens ? readable_rows(path, stored, readable) : TableRows{};
   const auto holds = [&](const TableRows& end) {
     for (std::size_t t = 0; t < end.size(); ++t) {
       if (end[t] > there[t]) return false;
