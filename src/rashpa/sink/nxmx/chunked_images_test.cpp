@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/runs_testing.hpp"
 #include "rashpa/sink/factory.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
@@ -41,12 +42,8 @@ struct Made {
 class ChunkedImages : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("rashpa-chunked-images-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // of a killed process that had the same number
-    fs::create_directories(folder_);
     for (std::uint64_t n = 0; n < 12; ++n) made_.emplace_back(n);
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] Hdf5Options options() const { return {.prefix = (folder_ / "run").string()}; }
   [[nodiscard]] static Output output() {
@@ -73,7 +70,8 @@ class ChunkedImages : public testing::Test {
     stack.count = 4;
     return stack;
   }
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   std::vector<Made> made_;
 };
 

@@ -16,6 +16,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/image/fill.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/sink/testing/read_entry.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
 
@@ -29,14 +30,6 @@ constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 
 class Hdf5SinkTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / ("rashpa-" + std::string(test->name()) + "-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // of a killed process that had the same number
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   Hdf5Config config(std::uint64_t images) const {
     Hdf5Config out;
     out.prefix = (folder_ / "run").string();
@@ -58,7 +51,8 @@ class Hdf5SinkTest : public testing::Test {
     return out;
   }
   std::string master() const { return (folder_ / "run_master.h5").string(); }
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 /// `images` images in stacks of 5. Of each 7: number 2 is vetoed, 4 is missing, 5 is partial and accepted.

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/sink/image_store.hpp"
@@ -79,14 +80,6 @@ class FaultyWriter final : public BlockWriter {
 
 class Faults : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / ("rashpa-" + std::string(test->name()) + "-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // of a killed process that had the same number
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] Hdf5Config config(std::uint64_t images) const {
     Hdf5Config out;
     out.prefix = (folder_ / "run").string();
@@ -174,7 +167,8 @@ class Faults : public testing::Test {
     std::uint64_t image;
     RawPlace raw;
   };
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   std::uint32_t width_ = 64;  // an image is two blocks
   std::size_t shift_ = 0;     // of the pixels, from a multiple of the disk's alignment
   std::vector<Place> places_;

@@ -16,6 +16,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/sink/factory.hpp"
@@ -74,15 +75,8 @@ std::map<std::string, std::vector<std::byte>> contents_of(const fs::path& master
 
 class RawStore : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / ("rashpa-" + std::string(test->name()) + "-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // of a killed process that had the same number
-    fs::create_directories(folder_);
-  }
   void TearDown() override {
     if (mounted_) umount2(folder_.c_str(), MNT_DETACH);
-    fs::remove_all(folder_);
   }
   bool mount_small_disk(std::uint64_t bytes) {
     mounted_ = ::mount("tmpfs", folder_.c_str(), "tmpfs", 0, ("size=" + std::to_string(bytes)).c_str()) == 0;
@@ -193,7 +187,8 @@ class RawStore : public testing::Test {
     return out;
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   bool mounted_ = false;
   std::uint32_t width_ = 64;  // an image is two blocks
   LostRun lost_run_{3, 10, 2};

@@ -14,6 +14,7 @@
 #include <random>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/repair/repair.hpp"
 #include "rashpa/sink/testing/read_entry.hpp"
@@ -37,15 +38,8 @@ std::vector<std::uint16_t> pixels_of(std::uint64_t image) {
 
 class LostStorage : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / ("rashpa-" + std::string(test->name()) + "-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // of a killed process that had the same number
-    fs::create_directories(folder_);
-  }
   void TearDown() override {
     if (mounted_) umount2(folder_.c_str(), MNT_DETACH);
-    fs::remove_all(folder_);
   }
 
   /// The folder on a file system of its own, of `bytes`. False where that is not allowed.
@@ -153,7 +147,8 @@ class LostStorage : public testing::Test {
     return frames.size();
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   LostRun lost_run_{0, 4, 2};
   Books books_;
   bool mounted_ = false;

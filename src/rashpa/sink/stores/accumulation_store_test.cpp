@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/repair/repair.hpp"
 #include "rashpa/sink/testing/read_entry.hpp"
@@ -26,13 +27,6 @@ constexpr std::uint32_t kWidth = 6, kHeight = 4, kPixels = kWidth * kHeight;
 
 class AccumulationStoreTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / ("rashpa-" + std::string(test->name()) + "-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // of a killed process that had the same number
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   [[nodiscard]] Hdf5Config config() const {
     Hdf5Config out;
     out.prefix = (folder_ / "run").string();
@@ -92,7 +86,8 @@ class AccumulationStoreTest : public testing::Test {
               (std::vector<std::uint64_t>{3, 3}));
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   std::vector<std::uint16_t> pixels_ = std::vector<std::uint16_t>(kPixels, 1);
   std::vector<std::int64_t> sum_;
   std::vector<std::uint32_t> counted_;

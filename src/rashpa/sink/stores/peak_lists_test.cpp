@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
 
@@ -33,9 +34,6 @@ std::vector<T> read(hid_t file, const std::string& path, hid_t type) {
 class PeakListsTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("rashpa-peaks-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // of a killed process that had the same number
-    fs::create_directories(folder_);
     config_.prefix = (folder_ / "run").string();
     config_.width = config_.height = kSide;
     config_.images = 8;
@@ -48,7 +46,6 @@ class PeakListsTest : public testing::Test {
                                 {.name = "pixels"}},
                                5000}};
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   /// Image i has peaks[i] peaks; those of which it is less than 0 are vetoed, with a peak.
   hid_t play(const std::vector<int>& peaks) {
@@ -84,7 +81,8 @@ class PeakListsTest : public testing::Test {
     return H5Fopen((config_.prefix + "_master.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   Hdf5Config config_;
   bool without_tables_ = false;  // they are gone when the master is completed
   std::string error_;            // of the sink

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/repair/repair.hpp"
 #include "rashpa/sink/testing/read_entry.hpp"
@@ -32,15 +33,8 @@ std::uint32_t rows_of(std::uint64_t image, std::size_t table) {
 
 class TableStoreTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / ("rashpa-" + std::string(test->name()) + "-" + std::to_string(getpid()));
-    fs::remove_all(folder_);  // of a killed process that had the same number
-    fs::create_directories(folder_);
-  }
   void TearDown() override {
     if (mounted_) umount2(folder_.c_str(), MNT_DETACH);
-    fs::remove_all(folder_);
   }
   [[nodiscard]] Hdf5Config config(std::uint64_t images) const {
     Hdf5Config out;
@@ -181,7 +175,8 @@ class TableStoreTest : public testing::Test {
     intensity_.clear();
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   std::vector<double> intensity_, errors_, map_;
   std::vector<std::uint16_t> pixels_ = std::vector<std::uint16_t>(std::size_t{kSide} * kSide, 3);
   Books books_;
