@@ -37,6 +37,8 @@ def main() -> None:
     with contextlib.suppress(OSError, ValueError):  # `stty tostop` would stop a writer in the background
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     gc.disable()
+    if refusal := limit_said.too_little_memory():
+        _say(refusal)
     telling.tell()
     try:
         os.getcwd()  # noqa: PTH109  pathlib is not imported yet

@@ -15,7 +15,7 @@ import pytest
 from rashpa.control.nodes.local_node import LocalNode
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.orders.grant import Grant
-from rashpa.data.base.limit_said import limit_behind, with_limit
+from rashpa.data.base.limit_said import LEAST_MIB, limit_behind, with_limit
 from rashpa.testing.run_file import small_run
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
@@ -52,12 +52,24 @@ def test_a_limit_of_files_is_named_with_its_value(tmp_path: Path) -> None:
     assert "its files are limited to 128 KiB (ulimit -f)" in said
 
 
-@pytest.mark.parametrize("mib", [96, 160, 224])
-def test_a_limit_of_address_space_is_named_with_its_value(tmp_path: Path, mib: int) -> None:
+@pytest.mark.parametrize("words", [["run", "run.toml", "-q"], ["receiver"], ["emulator"], ["inspect", "x"], ["--help"]])
+@pytest.mark.parametrize("mib", [48, 96, 160, 230, 400, LEAST_MIB - 1])
+def test_an_address_space_that_is_too_small_is_refused_with_its_value(
+    tmp_path: Path, words: list[str], mib: int
+) -> None:
     (tmp_path / "run.toml").write_text(small_run(run={"name": "n", "frames": 4}))
-    code, said = said_by(["run", "run.toml", "-q"], tmp_path, set_limit(resource.RLIMIT_AS, mib << 20))
-    assert code != 0
-    assert f"its address space is limited to {mib} MiB (ulimit -v)" in said
+    code, said = said_by(words, tmp_path, set_limit(resource.RLIMIT_AS, mib << 20))
+    text = (
+        f"rashpa: its address space is limited to {mib} MiB (ulimit -v), and a command needs 1024 MiB; raise that limit"
+    )
+    assert (code, said) == (2, text)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.toml"]
+
+
+def test_the_least_address_space_is_enough_for_help(tmp_path: Path) -> None:
+    code, said = said_by(["--help"], tmp_path, set_limit(resource.RLIMIT_AS, LEAST_MIB << 20))
+    assert code == 0
+    assert said.startswith("Usage: ")
 
 
 def test_a_limit_of_processes_is_named_with_its_value(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,9 @@ std::string limit_behind(int code) {
   };
   if (code == EFBIG) return said(RLIMIT_FSIZE, "its files are limited to {} KiB (ulimit -f)", 10);
   if (code == EMFILE) return said(RLIMIT_NOFILE, "it is limited to {} open files (ulimit -n)", 0);
-  if (code == ENOMEM) return said(RLIMIT_AS, "its address space is limited to {} MiB (ulimit -v)", 20);
+  // pthread_create says EAGAIN for a stack without address space, too
+  if (code == ENOMEM || code == EAGAIN)
+    return said(RLIMIT_AS, "its address space is limited to {} MiB (ulimit -v)", 20);
   return {};
 }
 

@@ -39,7 +39,7 @@ Team::Team(unsigned threads, int first_processor, const std::string& name) : run
     throw ResourceError(
         fmt::format("{}: thread {} of {} does not start: {}; take fewer threads, or raise the limit of "
                     "processes (ulimit -u)",
-                    name, started + 1, threads, error.what()));
+                    name, started + 1, threads, errno_text(error.code().value())));
   } catch (...) {
     stop();
     throw;

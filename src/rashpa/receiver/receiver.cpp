@@ -282,8 +282,9 @@ void Receiver::start() {
     link_->start();
   } catch (const std::system_error& error) {
     stop();  // each part can be stopped whether it has started or not
-    throw ResourceError(fmt::format(
-        "receiver: a thread cannot be started: {}; allow more (ulimit -u, pids of a cgroup)", error.code().message()));
+    throw ResourceError(
+        fmt::format("receiver: a thread cannot be started: {}; allow more (ulimit -u, pids of a cgroup)",
+                    errno_text(error.code().value())));
   } catch (...) {
     stop();
     throw;

@@ -13,6 +13,9 @@ _OF_ERRNO: Final = {
     errno.EMFILE: (resource.RLIMIT_NOFILE, "it is limited to {} open files (ulimit -n)", 0),
     errno.ENOMEM: _MEMORY,
 }
+LEAST_MIB: Final = 1024
+"""The least address space that a command asks for, in MiB. With less, libraries end or hang in places where no error can be told: OpenBLAS calls
+exit(), and `threading.Thread.start` waits for ever for a thread that had no memory for its first step."""
 _OF_MEMORY: Final = re.compile(r"failed to map segment|annot allocate|malloc failure|emory allocation|MemoryError")
 
 
@@ -34,6 +37,14 @@ def limit_behind(error: BaseException) -> str:
 def limit_of_memory() -> str:
     """Return the limit of the address space as text, for a process that died without an error text; empty when there is no limit."""
     return _named(*_MEMORY)
+
+
+def too_little_memory() -> str:
+    """Return the reason why this process cannot work, with its limit; empty when its address space suffices."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY or soft >= LEAST_MIB << 20:
+        return ""
+    return f"{limit_of_memory()}, and a command needs {LEAST_MIB} MiB; raise that limit"
 
 
 def _named(limit: int, words: str, shift: int) -> str:

@@ -28,8 +28,8 @@ Unpackers::Unpackers(std::uint32_t threads, int first_processor, std::function<v
     }
   } catch (const std::system_error& error) {
     stop();
-    throw ResourceError(
-        fmt::format("stream2: a thread cannot be started: {}; allow more (ulimit -u)", error.code().message()));
+    throw ResourceError(fmt::format("stream2: a thread cannot be started: {}; allow more (ulimit -u)",
+                                    errno_text(error.code().value())));
   }
 }
 
