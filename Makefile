@@ -182,8 +182,9 @@ build/rtl/.installed: requirements/rtl.lock packages-rtl.txt | build/.packages
 	build/rtl/bin/python -m pip install --quiet --require-hashes -r requirements/rtl.lock
 	touch $@
 
-test-rtl: build/rtl/.installed  ## rtl/: lint, C++ and cocotb benches, proofs; those whose names RTL_ONLY matches
+test-rtl: build build/rtl/.installed  ## rtl/: lint, C++ and cocotb benches, proofs; those whose names RTL_ONLY matches; without it the judged sender
 	build/rtl/bin/python tools/rtl/test_rtl.py --jobs $(JOBS) --only '$(RTL_ONLY)'
+	$(if $(RTL_ONLY),,$(BIN)/python -m pytest python/tests/node/judge/test_judged_card.py)
 
 synth: build/rtl/.installed  ## rtl/ for UltraScale+: size and LUT levels a block, beside bench/results/rtl_synth.json; SYNTH=--changed: of changed ones
 	build/rtl/bin/python tools/rtl/synth.py $(SYNTH) --jobs $(JOBS)

@@ -45,7 +45,7 @@ _Kernel = Annotated[
 _Sender = Annotated[
     str,
     typer.Option(
-        help="Judge a sender, in place of a unit: the URL of its node, or a port of this machine for the sender's own orders."
+        help="Judge a sender, in place of a unit: the URL of its node, a port for its own orders, or card for the simulated card."
     ),
 ]
 _Receiver = Annotated[

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa conformance --sender URL|PORT` and `--receiver URL`: test another maker's sender or receiver against each rule of the protocol."""
+"""`rashpa conformance --sender URL|PORT|card` and `--receiver URL`: test another maker's sender or receiver against each rule of the protocol."""
 
 import asyncio
 import json
@@ -18,6 +18,7 @@ from rashpa.node.judge.rules import Verdicts
 
 _SILENT_S = 3.0
 _PORTS = range(1, 1 << 16)
+_CARD = "card"  # the simulated one, of an emulator that runs as long as the judge
 
 
 def judge_sender(sender: str, runs: int, patience_s: float, as_json: bool) -> int:
@@ -55,9 +56,11 @@ def _print(verdicts: Verdicts, problem: str, as_json: bool) -> int:
 async def _judge(factory: JudgeFactory, sender: str, runs: int, patience_s: float) -> str:
     if is_node_url(sender):
         return await judge_node(factory, sender)
+    if sender == _CARD:
+        return await judge_node(factory, "local", "sim")
     if not sender.isdecimal() or int(sender) not in _PORTS:
         raise ValueError(
-            f"--sender {sender}: neither the URL of a node nor a port; give a port (1 … 65535) of this machine to which the sender then gives its orders"
+            f"--sender {sender}: neither the URL of a node nor a port; give a port (1 … 65535) of this machine to which the sender then gives its orders, or the word card for the simulated card"
         )
     return await judge_orders(factory, int(sender), runs, patience_s, _announce)
 

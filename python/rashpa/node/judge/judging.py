@@ -3,6 +3,7 @@
 
 import asyncio
 import contextlib
+import json
 import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -34,9 +35,13 @@ width = 160
 height = 48
 modules = 2
 frames = 5
-[nodes]
-emulator = "{emulator}"
+[[emulator]]
+name = "detector"
+node = "{emulator}"
+{engine}[nodes]
 receiver = "{receiver}"
+[receiver]
+port = 0
 [[buffer]]
 name = "full"
 slots = 4
@@ -107,11 +112,13 @@ async def judge_orders(
         return ""
 
 
-async def judge_node(factory: JudgeFactory, url: str) -> str:
-    """Carry out one run from the emulator at `url` to a judge. Return the manager's problem, empty without one."""
+async def judge_node(factory: JudgeFactory, url: str, card: str = "") -> str:
+    """Carry out one run from the emulator at `url` to a judge. `card`: the emulator's card that sends, "sim" or a directory; without one, the
+    emulator sends by software. Return the manager's problem, empty without one."""
+    engine = f'engine = "fpga"\ncard = {json.dumps(card)}\n' if card else ""
     async with served(_judge_of(factory), 0) as receiver:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "judged.toml"
-            file.write_text(_RUN.format(emulator=url, receiver=receiver), encoding="utf-8")
+            file.write_text(_RUN.format(emulator=url, engine=engine, receiver=receiver), encoding="utf-8")
             outcome = await Manager(load_plan(file)).run()
     return outcome.problem
