@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <numeric>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
@@ -26,6 +27,16 @@ namespace {
 
 /// The number of writes so far, and that of the write that fails; none fails at -1.
 std::atomic<std::int64_t> g_writes{0}, g_failing{-1};
+
+/// The end of the names of files for which fsync fails; empty: for none.
+std::string g_unsynced;
+
+bool is_unsynced(int file) {
+  std::error_code failed;
+  const std::string name = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), failed).string();
+  return !g_unsynced.empty() && name.size() >= g_unsynced.size() &&
+         name.compare(name.size() - g_unsynced.size(), std::string::npos, g_unsynced) == 0;
+}
 
 bool fails() { return g_writes.fetch_add(1) == g_failing.load(); }
 
@@ -52,6 +63,13 @@ extern "C" ssize_t pwrite(int file, const void* bytes, std::size_t count, off_t 
   return -1;
 }
 
+extern "C" int fsync(int file) {
+  static const auto system = system_call<int (*)(int)>("fsync");
+  if (!is_unsynced(file)) return system(file);
+  errno = EIO;
+  return -1;
+}
+
 namespace rashpa::sink {
 namespace {
 
@@ -72,6 +90,7 @@ class LostWrites : public testing::TestWithParam<ImageForm> {
   }
   void TearDown() override {
     g_failing = -1;
+    g_unsynced.clear();
     fs::remove_all(folder_);
   }
 
@@ -123,6 +142,7 @@ class LostWrites : public testing::TestWithParam<ImageForm> {
     books.errored += lost;
     books.written = sink.stats().images_written;
     errored_ = books.errored;
+    said_ = sink.error();
     sink.close(books);
     return true;
   } catch (const FileError&) {
@@ -165,6 +185,7 @@ class LostWrites : public testing::TestWithParam<ImageForm> {
 
   fs::path folder_;
   std::uint64_t errored_ = 0;
+  std::string said_;
 };
 
 TEST_P(LostWrites, a_master_shows_no_wrong_value_whichever_write_has_failed) {
@@ -199,6 +220,29 @@ TEST_P(LostWrites, a_master_shows_no_wrong_value_whichever_write_has_failed) {
     }
   }
   EXPECT_GT(closed, 50) << repaired << " are repaired";
+}
+
+TEST_P(LostWrites, images_count_as_stored_only_when_all_their_files_are_on_the_disk) {
+  const bool dense = GetParam() == ImageForm::dense;
+  struct Case {
+    const char* name;
+    std::uint64_t lost;
+  };
+  // five images a file, where they are dense
+  for (const Case& one : {Case{"run_data_000001.h5", dense ? 5U : kImages}, Case{"run_tables.h5", kImages}}) {
+    SCOPED_TRACE(one.name);
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    g_unsynced = one.name;
+    ASSERT_TRUE(store());
+    g_unsynced.clear();
+    ASSERT_TRUE(fs::exists(folder_ / one.name));
+    EXPECT_EQ(errored_, one.lost);
+    EXPECT_NE(said_.find(std::string(one.name) + " cannot be brought to the disk"), std::string::npos) << said_;
+    if (dense) {
+      EXPECT_EQ(right_images(), kImages - one.lost);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, LostWrites, testing::Values(ImageForm::dense, ImageForm::sparse));

@@ -185,15 +185,13 @@ TableRows TableStore::settle(std::string& error) {
   for (auto& columns : columns_) columns.clear();
   if (!file_->flush() && why.empty()) why = h5::failure("complete ", path.native());
   file_->close();
-  const std::string marked = gone ? std::string() : lift_mark(path);
-  const bool opens = !gone && marked.empty();
-  if (!gone) {
-    if (const std::string failed = opens ? bring_file_to_disk(path) : marked; !failed.empty()) why = failed;
-  }
+  const std::string failed = gone ? std::string() : complete_on_disk(path);
+  if (!failed.empty()) why = failed;
+  // Rows in memory may be lost with the power: after a sync that failed, none counts.
   Results stored;
   stored.tables = tables_;
   stored.profiles = profiles_;
-  const TableRows there = opens ? readable_rows(path, stored, readable) : TableRows{};
+  const TableRows there = !gone && failed.empty() ? readable_rows(path, stored, readable) : TableRows{};
   const auto holds = [&](const TableRows& end) {
     for (std::size_t t = 0; t < end.size(); ++t) {
       if (end[t] > there[t]) return false;
