@@ -210,8 +210,10 @@ class Heading {
 class Registering {
  public:
   virtual ~Registering() = default;
-  /// Returns the base that senders add to all offsets; 0 except for an RNIC that cannot register at iova 0.
+  /// Returns the base that senders add to the offsets of lines; 0 except for an RNIC that cannot register at iova 0.
   [[nodiscard]] virtual std::uint64_t base() const noexcept = 0;
+  /// Returns the same of the offsets of records, which may be in a block of their own.
+  [[nodiscard]] virtual std::uint64_t base_of_records() const noexcept = 0;
   /// Returns how the memory was registered, as text.
   [[nodiscard]] virtual std::string registration() const = 0;
 };

@@ -23,6 +23,10 @@ struct Endpoint {
       0;
   std::uint32_t psn =
       0;  ///< PSN of the first packet that this end sends (for a receiver: of its credits); 24 bits, random in each run
+  /// receiver only: key of the memory of records, where it is another block than that of lines; 0: they have one key
+  std::uint32_t records_rkey = 0;
+
+  [[nodiscard]] std::uint32_t key_of_records() const noexcept { return records_rkey != 0 ? records_rkey : rkey; }
 };
 
 /// The transport of queue pairs. `uc`, Unreliable Connected, is RASHPA's own: a lost packet stays lost. `rc`, Reliable
@@ -48,5 +52,7 @@ enum class Verify : std::uint8_t { all, sampled, off };
 
 /// Throws ConfigError that begins with `link` unless `pmtu` is 256, 512, 1024, 2048 or 4096.
 void check_pmtu(std::string_view link, std::uint32_t pmtu);
+/// Throws ConfigError when `destination` has keys of their own for lines and records; for senders that know one key.
+void check_one_key(std::string_view link, const Endpoint& destination);
 
 }  // namespace rashpa::link

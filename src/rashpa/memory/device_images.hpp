@@ -27,6 +27,10 @@ class DeviceImages {
   [[nodiscard]] virtual const DmaBlock& block() const noexcept = 0;
   /// Returns where the memory is, as text for the log and the report.
   [[nodiscard]] virtual const std::string& how() const noexcept = 0;
+  /// Makes all writes of other devices that the host knows of visible to later work of this device. Called once for
+  /// each stack, before the unit gets it, by the thread that calls fill(). A device that orders such writes by itself
+  /// does nothing here.
+  virtual void order_writes() noexcept = 0;
   /// Begins to fill these lines with the type's lost value (core/image/lost_value.hpp). One thread at a time calls it
   /// and settle().
   virtual void fill(const LostPart& part) noexcept = 0;

@@ -246,11 +246,11 @@ void Receiver::make_link() {
       images_ ? link::ReceiverMemory(images_->block(), memory_.bytes()) : link::ReceiverMemory(memory_.bytes());
   link_ = link::make_receiver(options, memory, dtps, queues_, bell_);
   registering_ = able<const link::Registering>(*link_);
-  const std::uint64_t base = registering_ == nullptr ? 0 : registering_->base();
   placements_ = layout_.dtps;
+  if (registering_ == nullptr) return;
   for (Placement& placement : placements_) {
-    placement.pixels_offset += base;
-    placement.records_offset += base;
+    placement.pixels_offset += registering_->base();
+    placement.records_offset += registering_->base_of_records();
   }
 }
 

@@ -21,6 +21,10 @@ class HostImages final : public memory::DeviceImages {
   }
   [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
   [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  void order_writes() noexcept override {
+    EXPECT_TRUE(parts.empty()) << "a write under way may lie over what is filled";
+    ++ordered;
+  }
   void fill(const memory::LostPart& part) noexcept override { parts.push_back(part); }
   void settle() noexcept override {
     ++settled;
@@ -47,6 +51,7 @@ class HostImages final : public memory::DeviceImages {
   std::byte& at(std::size_t offset) { return bytes_.at(offset); }
   std::vector<memory::LostPart> parts;
   int settled = 0;
+  int ordered = 0;
 
  private:
   std::vector<std::byte> bytes_;
@@ -85,6 +90,35 @@ TEST_F(OnDevice, the_host_sees_no_slot) {
     EXPECT_EQ(image.dense(), nullptr);
   }
   EXPECT_EQ(images_.settled, 0) << "nobody waits for a device that has nothing to do";
+}
+
+TEST_F(OnDevice, writes_of_other_devices_are_in_order_before_the_unit_has_a_stack_for_each_stack) {
+  class AskingUnit final : public testing::EchoUnit {
+   public:
+    explicit AskingUnit(const HostImages& images) : images_(images) {}
+    void submit(Stack* stack) noexcept override {
+      EXPECT_EQ(images_.ordered, static_cast<int>(stacks.size()) + 1) << "once for each, and not behind the trigger";
+      EchoUnit::submit(stack);
+    }
+
+   private:
+    const HostImages& images_;
+  } unit(images_);
+  Lane lane(with_images(memory_, images_), unit, link_);
+  for (std::uint64_t k = 0; k < 12; ++k) {
+    for (std::uint32_t dtp = 0; dtp < 2; ++dtp) {
+      const bool lost = k == 5 && dtp == 1;
+      const link::Arrival arrival =
+          lost ? testing::Bench::lost(dtp, k, link::Loss::event) : testing::Bench::good(dtp, k);
+      ASSERT_TRUE(lane.can_take(arrival));
+      lane.take(arrival.dtp, arrival, 100);
+    }
+    lane.advance(kLate);
+    if (k % 4 == 3) lane.release(*unit.stacks.back());
+  }
+  EXPECT_EQ(unit.stacks.size(), 3U);
+  EXPECT_EQ(images_.ordered, 3);
+  EXPECT_EQ(images_.settled, 1);
 }
 
 TEST_F(OnDevice, lost_lines_are_filled_there_before_the_unit_has_the_stack) {

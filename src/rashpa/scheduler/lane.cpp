@@ -86,6 +86,8 @@ void Lane::submit(std::int64_t now) noexcept {
   Stack& stack = ring_.close(next_stack_, limit_);
   std::int64_t last_packet = 0;
   bool filled = false;
+  // Before lost lines are filled, too: a write that is still under way would be over them.
+  if (config_.device_images != nullptr) config_.device_images->order_writes();
   for (const StackImage& image : stack.view()) {
     if (image.completeness == Completeness::partial) {
       lost_pixels_.fill(image);

@@ -20,7 +20,7 @@ namespace rashpa::scheduler::testing {
 inline constexpr std::int64_t kDeadline = 1'000'000;
 
 /// A unit that returns stacks at once, in order.
-class EchoUnit final : public unit::Unit {
+class EchoUnit : public unit::Unit {
  public:
   void submit(Stack* stack) noexcept override { stacks.push_back(stack); }
   Stack* take() noexcept override { return nullptr; }

@@ -81,13 +81,17 @@ std::vector<Available> available_units(std::span<const std::string> names = {});
 
 /// A device for units other than cpu.
 struct UnitDevice {
-  std::string unit;              ///< name as for kind_of()
-  std::uint32_t number = 0;      ///< number as in Choice::device
-  std::string name;              ///< for opencl with its platform
-  std::size_t memory_bytes = 0;  ///< total memory
-  std::size_t free_bytes = 0;    ///< free memory now; 0: the driver does not report it
-  bool unified = false;          ///< true: it is host memory
-  std::string bus{};             ///< PCI address, 0000:41:00.0; empty: unknown
+  std::string unit;                 ///< name as for kind_of()
+  std::uint32_t number = 0;         ///< number as in Choice::device
+  std::string name;                 ///< for opencl with its platform
+  std::size_t memory_bytes = 0;     ///< total memory
+  std::size_t free_bytes = 0;       ///< free memory now; 0: the driver does not report it
+  bool unified = false;             ///< true: it is host memory
+  std::string bus{};                ///< PCI address, 0000:41:00.0; empty: unknown
+  std::size_t bar1_bytes = 0;       ///< window through which other devices on the bus reach its memory; 0: unknown
+  std::size_t bar1_free_bytes = 0;  ///< free part of it now
+  std::string remote_writes{};      ///< its attributes for writes of an RNIC, as text; empty: unknown
+  std::string remote_refusal{};     ///< why an RNIC cannot write images into its memory; empty: it can, or unknown
 };
 /// Returns the devices of the units with these names, of all if `names` is empty. It makes nothing on them and uses
 /// none of their memory.

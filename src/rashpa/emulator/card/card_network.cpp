@@ -73,6 +73,7 @@ std::array<std::uint8_t, 6> mac_of(const std::string& text) {
 }
 
 link::fpga::CardPath card_path(const Config& config, const SourceDtp& source, bool simulated) {
+  link::check_one_key("emulator: card", source.destination);
   const wire::Address there(source.destination.address, source.destination.port);
   const bool by_sockets = simulated && config.card->mac.empty() && config.card->neighbours.empty();
   const wire::Address here = local_address(config, there, by_sockets);

@@ -21,4 +21,15 @@ std::span<std::byte> host_block(std::string_view link, const ReceiverMemory& mem
   return memory.records;
 }
 
+void check_blocks(std::string_view link, const ReceiverMemory& memory, Verify verify) {
+  if (!memory.lines.accelerator) {
+    host_block(link, memory);
+  } else if (verify != Verify::off) {
+    throw ConfigError(
+        fmt::format("{}: verify compares the CRC32C of bytes that lie in a GPU's memory, where the link cannot read "
+                    "them; use verify off, and the kernel checksum in the pipeline, which does it there",
+                    link));
+  }
+}
+
 }  // namespace rashpa::link

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "rashpa/link/words.hpp"
 #include "rashpa/memory/address_translation.hpp"
 
 namespace rashpa::link {
@@ -34,5 +35,8 @@ struct ReceiverMemory {
 /// Returns the one block of host memory, for links that support no other. Otherwise throws ConfigError that begins with
 /// `link` and names an alternative.
 std::span<std::byte> host_block(std::string_view link, const ReceiverMemory& memory);
+/// Throws ConfigError that begins with `link` unless `memory` is one block of host memory, or has its lines in an
+/// accelerator's and nothing is to be verified there; for links that support both.
+void check_blocks(std::string_view link, const ReceiverMemory& memory, Verify verify);
 
 }  // namespace rashpa::link

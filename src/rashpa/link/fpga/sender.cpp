@@ -70,6 +70,7 @@ std::uint32_t largest_message_of(const SenderConfig& config) {
 /// The card's settings for a DTP with lines placed by software. Throws ConfigError.
 card::registers::DtpTable table_of(const SenderConfig& config, const wire::Address& here, const Endpoint& self) {
   const Options& options = config.options;
+  check_one_key("fpga", config.destination);
   const wire::Address there(config.destination.address, config.destination.port);
   if (here.v6() != there.v6()) {
     throw ConfigError(fmt::format("fpga: the card has the address {}, the destination {}; both IPv4, or both IPv6",

@@ -16,13 +16,7 @@ std::uint32_t checked(std::size_t dtps) {
 }
 
 const ReceiverMemory& checked(const ReceiverConfig& config, const ReceiverMemory& memory) {
-  if (!memory.lines.accelerator) {
-    host_block("pcie", memory);
-  } else if (config.options.verify != Verify::off) {
-    throw ConfigError(
-        "pcie: verify compares the CRC32C of bytes that lie in a GPU's memory, where the link cannot read them; use "
-        "verify off, and the kernel checksum in the pipeline, which does it there");
-  }
+  check_blocks("pcie", memory, config.options.verify);
   return memory;
 }
 

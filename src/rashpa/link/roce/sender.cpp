@@ -21,6 +21,10 @@ namespace {
 
 constexpr std::uint32_t kLongestMessage = 256;  // packets
 
+MemoryKeys keys_of(const SenderConfig& config) noexcept {
+  return {config.destination.rkey, config.destination.key_of_records()};
+}
+
 // The requested options, checked, with the window for which the destination has room.
 SenderConfig prepared(SenderConfig config) {
   check(config.options);
@@ -81,7 +85,7 @@ std::unique_ptr<RoceSender> make_sender(const SenderConfig& config) {
       return make<RcRequester>(config, [](const SenderStart& start) {
         const Options& options = start.config.options;
         return RcRequester(start.self.psn, start.config.timers,
-                           {start.config.destination.rkey, options.window_bytes, options.pmtu});
+                           {keys_of(start.config), options.window_bytes, options.pmtu});
       });
     case Transport::ud:
       return make<UdRequester>(config, [](const SenderStart& start) {
@@ -89,7 +93,7 @@ std::unique_ptr<RoceSender> make_sender(const SenderConfig& config) {
       });
   }
   return make<UcRequester>(config, [](const SenderStart& start) {
-    return UcRequester(start.config.destination.rkey, start.config.options.window_bytes);
+    return UcRequester(keys_of(start.config), start.config.options.window_bytes);
   });
 }
 

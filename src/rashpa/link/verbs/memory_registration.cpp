@@ -98,6 +98,12 @@ std::unique_ptr<Registration> register_first(const std::shared_ptr<Device>& devi
                                                         block.accelerator ? "accelerator" : "host", failed));
     }
   }
+  if (!choices.empty() && choices.back().accelerator) {
+    throw ResourceError(fmt::format(
+        "receiver.memory: device, and {} takes no memory of a GPU{}{}; use an RNIC with a driver that takes "
+        "dma-bufs (software ones, rxe and siw, take none), load nvidia-peermem, or set memory = \"huge\"",
+        device->name(), ability.dma_buf ? "" : "; libibverbs has no ibv_reg_dmabuf_mr", failed));
+  }
   throw ResourceError(fmt::format(
       "verbs: {} takes no registration of this memory{}; raise the limit of locked memory (ulimit -l) and use memory "
       "that begins on a page",

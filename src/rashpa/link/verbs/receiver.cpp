@@ -6,13 +6,23 @@
 
 namespace rashpa::link::verbs {
 
+namespace {
+
+std::unique_ptr<Registration> registered(Device& device, const memory::DmaBlock& block) {
+  return device.register_first({&block, 1}, memory::DmaAccess::write);
+}
+
+}  // namespace
+
 struct VerbsReceiver::Impl {
   ReceiverThread& thread_of(std::size_t dtp) noexcept { return *threads[dtp % threads.size()]; }
   [[nodiscard]] std::size_t position_of(std::size_t dtp) const noexcept { return dtp / threads.size(); }
 
   std::vector<std::unique_ptr<VerbsCounters>> counters;
   std::shared_ptr<Device> device;
-  std::unique_ptr<Registration> region;
+  std::unique_ptr<Registration> lines;
+  std::unique_ptr<Registration> own_records;  // null: records are in the block of lines
+  [[nodiscard]] const Registration& records() const noexcept { return own_records ? *own_records : *lines; }
   std::vector<std::unique_ptr<EventDtp>> ports;
   std::vector<std::unique_ptr<ReceiverThread>> threads;  // queue pairs: they go before the registration
 };
@@ -21,23 +31,25 @@ VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, const ReceiverMemory&
                              const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("verbs", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
   check(config.options);
-  const std::span<std::byte> region = host_block("verbs", memory);
+  check_blocks("verbs", memory, config.options.verify);
   for (std::uint32_t t = 0; t < config.threads; ++t) impl_->counters.push_back(std::make_unique<VerbsCounters>());
   impl_->device = Device::open(config.options.device, config.address);
-  const memory::DmaBlock block{.data = region.data(), .bytes = region.size()};
-  impl_->region = impl_->device->register_first({&block, 1}, memory::DmaAccess::write);
+  impl_->lines = registered(*impl_->device, memory.lines);
+  if (!memory.one_block()) {
+    impl_->own_records = registered(*impl_->device, {.data = memory.records.data(), .bytes = memory.records.size()});
+  }
   const NotFree not_free = config.flow == Flow::credits ? NotFree::late : NotFree::overrun;
   auto& ports = impl_->ports;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) {
-    ports.push_back(std::make_unique<EventDtp>(dtps[d], d, region, not_free, config.options.verify,
+    ports.push_back(std::make_unique<EventDtp>(dtps[d], d, memory, not_free, config.options.verify,
                                                *impl_->counters[d % config.threads]));
     add_dtp(*ports.back());
   }
   for (std::uint32_t t = 0; t < config.threads; ++t) {
     std::vector<EventDtp*> own;
     for (std::size_t d = t; d < ports.size(); d += config.threads) own.push_back(ports[d].get());
-    impl_->threads.push_back(
-        std::make_unique<ReceiverThread>(config, t, impl_->device, region, own, queues, bell, *impl_->counters[t]));
+    impl_->threads.push_back(std::make_unique<ReceiverThread>(config, t, impl_->device, memory.records, own, queues,
+                                                              bell, *impl_->counters[t]));
     add_thread(*impl_->threads.back(), *impl_->counters[t]);
   }
 }
@@ -49,13 +61,17 @@ std::vector<Endpoint> VerbsReceiver::endpoints() const {
   std::vector<Endpoint> endpoints;
   for (std::size_t d = 0; d < impl_->ports.size(); ++d) {
     endpoints.push_back({impl_->device->address(), kRocePort, impl_->thread_of(d).number_of(impl_->position_of(d)),
-                         impl_->region->rkey(), 0, 0, impl_->thread_of(d).first_psn_of(impl_->position_of(d))});
+                         impl_->lines->rkey(), 0, 0, impl_->thread_of(d).first_psn_of(impl_->position_of(d)),
+                         impl_->own_records ? impl_->own_records->rkey() : 0});
   }
   return endpoints;
 }
 
-std::uint64_t VerbsReceiver::base() const noexcept { return impl_->region->device_address(); }
-std::string VerbsReceiver::registration() const { return impl_->region->how(); }
+std::uint64_t VerbsReceiver::base() const noexcept { return impl_->lines->device_address(); }
+std::uint64_t VerbsReceiver::base_of_records() const noexcept { return impl_->records().device_address(); }
+std::string VerbsReceiver::registration() const {
+  return impl_->own_records ? impl_->lines->how() + "; records: " + impl_->own_records->how() : impl_->lines->how();
+}
 
 bool VerbsReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept {
   return impl_->ports[dtp]->overwritten(index);

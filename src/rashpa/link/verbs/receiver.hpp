@@ -22,16 +22,17 @@ struct ReceiverConfig {
   int first_processor = -1;  ///< thread i runs on processor first_processor + i; −1: any processor
 };
 
-/// The destination side. An RNIC writes into the registered region, and each event completes a receive. The link sees
+/// The destination side. An RNIC writes into the registered memory, and each event completes a receive. The link sees
 /// no packets, so only the record's CRC32C proves the lines (`options.verify`).
-/// Known weakness: an RNIC does not know whether a slot is in use. With flow = paced, a source that is too fast
+/// Lines may lie in an accelerator's memory, which is a registration with a key of its own; records stay in host
+/// memory. Known weakness: an RNIC does not know whether a slot is in use. With flow = paced, a source that is too fast
 /// overwrites images that are still being processed. The later image is an overrun when its event comes. overwritten()
 /// reports the earlier one if the later one's record came before the release, but not if only its lines did.
 class VerbsReceiver final : public ThreadedReceiver, public Registering, public Watching {
  public:
-  /// Registers `memory`, one block of host memory; placements must lie inside it. There is one queue for each DTP. The
-  /// memory, the queues and the bell must outlive the link. Throws ConfigError, or ResourceError when library, device
-  /// or memory is not available.
+  /// Registers `memory`; placements must lie inside it. Lines in an accelerator's memory cannot be verified. There is
+  /// one queue for each DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError, or
+  /// ResourceError when library, device or memory is not available.
   VerbsReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
                 ArrivalQueues& queues, Doorbell& bell);
   ~VerbsReceiver() override;
@@ -39,8 +40,9 @@ class VerbsReceiver final : public ThreadedReceiver, public Registering, public 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
   /// Connects the queue pairs to the senders; from then on the RNIC refuses packets from elsewhere.
   void connect(std::span<const Endpoint> senders) override;
-  /// Returns the RNIC's address of the region's byte 0: 0, or its virtual address where iova 0 is not available.
+  /// Returns the RNIC's address of byte 0 of the lines: 0, or its virtual address where iova 0 is not available.
   [[nodiscard]] std::uint64_t base() const noexcept override;
+  [[nodiscard]] std::uint64_t base_of_records() const noexcept override;
   [[nodiscard]] std::string registration() const override;
   [[nodiscard]] bool sources_write() const noexcept override { return true; }
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;

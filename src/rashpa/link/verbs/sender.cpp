@@ -196,7 +196,7 @@ bool VerbsSender::Impl::post_event(const Event& event) noexcept {
   request.send_flags = IBV_SEND_SIGNALED;
   request.imm_data = __builtin_bswap32(event.immediate);
   request.wr.rdma.remote_addr = event.destination;
-  request.wr.rdma.rkey = config_.destination.rkey;
+  request.wr.rdma.rkey = config_.destination.key_of_records();
   ibv_send_wr* refused = nullptr;
   const int code = pair_.post_send(request, refused);
   if (code != 0) {

@@ -69,15 +69,17 @@ std::string_view memory_name(const Config& config) noexcept {
 
 std::unique_ptr<memory::DeviceImages> device_images(const Config& config, std::uint64_t bytes) {
   if (config.images_in == unit::ImagesIn::host) return nullptr;
-  if (link::kind_of(config.link) != link::Kind::pcie) {
+  const link::Kind kind = link::kind_of(config.link);
+  if (kind != link::Kind::pcie && kind != link::Kind::verbs) {
     throw ConfigError(
-        fmt::format("memory device: link {} writes to host memory only; use link pcie with engine cuda, "
+        fmt::format("memory device: link {} writes to host memory only; use link pcie with engine cuda, link verbs, "
                     "or memory huge",
-                    link::name_of(link::kind_of(config.link))));
+                    link::name_of(kind)));
   }
   const std::string& device = config.buffers.front().unit.device;
   for (const BufferConfig& buffer : config.buffers) check(buffer, device);
-  return link::pcie::make_cuda_images(number_of(device), bytes);
+  return link::pcie::make_cuda_images(
+      number_of(device), bytes, kind == link::Kind::verbs ? link::pcie::Writers::rnic : link::pcie::Writers::gpus);
 }
 
 }  // namespace rashpa::receiver

@@ -16,6 +16,7 @@
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 #include "rashpa/memory/cuda/free_memory.hpp"
+#include "rashpa/memory/cuda/gpu_direct.hpp"
 #include "rashpa/unit/split/split_unit.hpp"
 
 namespace rashpa::unit::cuda {
@@ -327,6 +328,26 @@ std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::st
   return std::make_unique<SplitUnit>(pipeline, layout, strips, done_bell, make);
 }
 
+namespace {
+
+/// Adds what an RNIC that writes into the device's memory needs to know.
+void describe_remote_writes(int device, UnitDevice& found) {
+  const memory::cuda::Window window = memory::cuda::bar1(device);
+  found.bar1_bytes = window.bytes;
+  found.bar1_free_bytes = window.free_bytes;
+  try {
+    const memory::RemoteWrites writes = memory::cuda::remote_writes(device);
+    found.remote_writes = memory::words_of(writes);
+    memory::flush_of(writes);
+  } catch (const ConfigError& error) {
+    found.remote_refusal = error.what();
+  } catch (const ResourceError&) {
+    found.remote_writes.clear();  // an old driver does not say
+  }
+}
+
+}  // namespace
+
 Available available() {
   std::string what;
   const int count = device_count(what);
@@ -352,6 +373,7 @@ std::vector<UnitDevice> devices() {
                      .free_bytes = memory::cuda::free_bytes(device),
                      .unified = properties.integrated != 0,
                      .bus = bus.data()});
+    describe_remote_writes(device, found.back());
   }
   return found;
 }

@@ -14,6 +14,7 @@
 #include "rashpa/core/image/lost_value.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/link/pcie/cuda/line_kernels.hpp"
+#include "rashpa/memory/cuda/gpu_direct.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::link::pcie {
@@ -27,24 +28,19 @@ constexpr std::uint64_t kPiece = 2U << 20;
 
 class CudaImages final : public memory::DeviceImages {
  public:
-  CudaImages(int number, std::uint64_t bytes)
+  CudaImages(int number, std::uint64_t bytes, Writers writers)
       : device_(number), scope_(number), memory_((bytes + kPiece - 1) / kPiece * kPiece) {
-    cudaIpcMemHandle_t handle{};
-    static_assert(sizeof handle == sizeof(memory::DmaBlock::handle));
-    if (const cudaError_t code = cudaIpcGetMemHandle(&handle, memory_.as<void>()); code != cudaSuccess) {
-      cudaGetLastError();
-      log::write(log::Level::warning, {},
-                 "pcie: no other process will reach the images in memory of device {}: {} ({}); only sources of this "
-                 "process can",
-                 number, cudaGetErrorString(code), cudaGetErrorName(code));
-    }
     device::check(cudaStreamSynchronize(nullptr), "clear the images");
     block_ = {.data = memory_.as<std::byte>(), .bytes = bytes, .accelerator = true};
-    std::memcpy(block_.handle.data(), &handle, sizeof handle);
     cudaDeviceProp properties{};
     device::check(cudaGetDeviceProperties(&properties, number), "properties of a device");
     how_ = fmt::format("{:.1f} MiB of images in memory of CUDA device {} ({})", static_cast<double>(bytes) / 1048576.0,
                        number, static_cast<const char*>(properties.name));
+    if (writers == Writers::gpus) {
+      open_to_processes();
+    } else {
+      open_to_rnic();
+    }
     scope_.reset();
   }
   ~CudaImages() override {
@@ -56,6 +52,9 @@ class CudaImages final : public memory::DeviceImages {
 
   [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
   [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  void order_writes() noexcept override {
+    if (flush_ == memory::Flush::by_host && cudaSetDevice(device_) == cudaSuccess) device::flush_remote_writes();
+  }
   void fill(const memory::LostPart& part) noexcept override {
     if (cudaSetDevice(device_) != cudaSuccess) return;
     fill_lines({.first = memory_.as<std::byte>() + part.first,
@@ -87,9 +86,40 @@ class CudaImages final : public memory::DeviceImages {
   }
 
  private:
+  void open_to_processes() {
+    cudaIpcMemHandle_t handle{};
+    static_assert(sizeof handle == sizeof(memory::DmaBlock::handle));
+    if (const cudaError_t code = cudaIpcGetMemHandle(&handle, memory_.as<void>()); code != cudaSuccess) {
+      cudaGetLastError();
+      log::write(log::Level::warning, {},
+                 "pcie: no other process will reach the images in memory of device {}: {} ({}); only sources of this "
+                 "process can",
+                 device_, cudaGetErrorString(code), cudaGetErrorName(code));
+    }
+    std::memcpy(block_.handle.data(), &handle, sizeof handle);
+  }
+  void open_to_rnic() {
+    const memory::RemoteWrites writes = device::remote_writes(device_);
+    flush_ = memory::flush_of(writes);
+    how_ += ", " + memory::words_of(writes);
+    how_ += flush_ == memory::Flush::by_host ? "; flushed before each stack" : "; no flush needed";
+    device::Exported exported =
+        device::export_dma_buf({memory_.as<std::byte>(), (block_.bytes + kPiece - 1) / kPiece * kPiece});
+    exported_ = std::move(exported.file);
+    block_.dmabuf = exported_.get();
+    if (block_.dmabuf >= 0) return;
+    how_ += "; no dma-buf: " + exported.why_not;
+    log::write(log::Level::warning, {},
+               "verbs: memory of device {} cannot be exported as dma-buf: {}; the RNIC gets it by nvidia-peermem, if "
+               "that is loaded",
+               device_, exported.why_not);
+  }
+
   int device_;
   std::optional<device::DeviceScope> scope_;  // while the members are made
   device::DeviceMemory memory_;
+  FileDescriptor exported_;  // of memory_
+  memory::Flush flush_ = memory::Flush::none;
   device::Stream stream_;
   device::Stream looks_;  // of holds_lost()
   memory::DmaBlock block_;
@@ -100,15 +130,15 @@ class CudaImages final : public memory::DeviceImages {
 
 }  // namespace
 
-std::unique_ptr<memory::DeviceImages> make_cuda_images(int device, std::uint64_t bytes) {
+std::unique_ptr<memory::DeviceImages> make_cuda_images(int device, std::uint64_t bytes, Writers writers) {
   int count = 0;
   if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess || device < 0 || device >= count) {
     throw ConfigError(fmt::format(
-        "pcie: images cannot lie in memory of CUDA device {}: {}; take the buffer in host memory, or name "
+        "receiver.memory: images cannot lie in memory of CUDA device {}: {}; take the buffer in host memory, or name "
         "another device",
         device, code == cudaSuccess ? fmt::format("this machine has 0 … {}", count - 1) : cudaGetErrorString(code)));
   }
-  return std::make_unique<CudaImages>(device, bytes);
+  return std::make_unique<CudaImages>(device, bytes, writers);
 }
 
 }  // namespace rashpa::link::pcie

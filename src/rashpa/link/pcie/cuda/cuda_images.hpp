@@ -7,9 +7,14 @@
 
 namespace rashpa::link::pcie {
 
-/// Makes a receiver's image memory on a CUDA device, cleared. Its block has the handle by which another process of this
-/// machine can write there. Set-up thread. Throws ConfigError when this program was built without CUDA or there is no
-/// such device, ResourceError when the device has no room.
-std::unique_ptr<memory::DeviceImages> make_cuda_images(int device, std::uint64_t bytes);
+/// The devices that write images: GPUs of this machine (link pcie), or an RNIC (link verbs).
+enum class Writers : std::uint8_t { gpus, rnic };
+
+/// Makes a receiver's image memory on a CUDA device, cleared. For GPUs its block has the handle by which another
+/// process of this machine can write there, for an RNIC the memory's dma-buf, where the device exports one. Set-up
+/// thread. Throws ConfigError when this program was built without CUDA, there is no such device, or an RNIC cannot
+/// write there; ResourceError when the device has no room.
+std::unique_ptr<memory::DeviceImages> make_cuda_images(int device, std::uint64_t bytes,
+                                                       Writers writers = Writers::gpus);
 
 }  // namespace rashpa::link::pcie

@@ -18,8 +18,8 @@ std::unique_ptr<CopyDevice> CudaSource::make(std::shared_ptr<const RemoteMemory>
 
 const std::string& CudaSource::how() const noexcept { return impl_->how; }
 
-std::unique_ptr<memory::DeviceImages> make_cuda_images(int /*device*/, std::uint64_t /*bytes*/) {
-  throw_left_out("pcie: images in memory of a GPU", "cuda", "take the buffer in host memory");
+std::unique_ptr<memory::DeviceImages> make_cuda_images(int /*device*/, std::uint64_t /*bytes*/, Writers /*writers*/) {
+  throw_left_out("receiver.memory: images in memory of a GPU", "cuda", "take the buffer in host memory");
 }
 
 }  // namespace rashpa::link::pcie

@@ -23,7 +23,7 @@ std::uint32_t ask_every(const RcRequester::Peer& peer) noexcept {
 }  // namespace
 
 RcRequester::RcRequester(std::uint32_t first_psn, const RcTimers& timers, const Peer& peer)
-    : headers_(peer.rkey),
+    : headers_(peer.keys),
       window_bytes_(peer.window_bytes),
       ask_every_(ask_every(peer)),
       first_psn_(first_psn & wire::kPsnMask),

@@ -34,7 +34,7 @@ class RcRequester {
   static constexpr bool kReliable = true;
   /// The other end, and the bytes that may be unacknowledged; 0: as many packets as can be stored.
   struct Peer {
-    std::uint32_t rkey = 0;
+    MemoryKeys keys;
     std::uint64_t window_bytes = 0;
     std::uint32_t pmtu = 4096;
   };

@@ -26,26 +26,32 @@ struct Piece {
   bool last = false;
 };
 
-/// The headers of UC: RDMA WRITE with one key.
+/// The keys of a destination's memory, which are one key where lines and records are one block.
+struct MemoryKeys {
+  std::uint32_t lines = 0;
+  std::uint32_t records = 0;
+};
+
+/// The headers of UC: RDMA WRITE with the keys of lines and records.
 class WriteHeaders {
  public:
-  explicit WriteHeaders(std::uint32_t rkey) noexcept : rkey_(rkey) {}
+  explicit WriteHeaders(const MemoryKeys& keys) noexcept : keys_(keys) {}
 
   void line(const Piece& piece, Outgoing& packet) const noexcept {
     constexpr std::uint8_t kOpcodes[2][2] = {{wire::write_middle, wire::write_last},
                                              {wire::write_first, wire::write_only}};
     packet.opcode = kOpcodes[piece.first ? 1 : 0][piece.last ? 1 : 0];
     packet.has_reth = piece.first;
-    packet.reth = {piece.destination, rkey_, piece.message_bytes};
+    packet.reth = {piece.destination, keys_.lines, piece.message_bytes};
   }
   void event(const Event& event, Outgoing& packet) const noexcept {
     packet.opcode = wire::write_only_imm;
     packet.has_reth = true;
-    packet.reth = {event.destination, rkey_, static_cast<std::uint32_t>(FrameRecord::kBytes)};
+    packet.reth = {event.destination, keys_.records, static_cast<std::uint32_t>(FrameRecord::kBytes)};
   }
 
  private:
-  std::uint32_t rkey_;
+  MemoryKeys keys_;
 };
 
 /// The base for transports without acknowledgements. A write is done when the kernel has taken its packets, and the

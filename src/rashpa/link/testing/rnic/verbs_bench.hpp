@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Sources and a receiver of link verbs over the stand-in RNIC, with known pixels.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/link/testing/rnic/exported_images.hpp"
+#include "rashpa/link/testing/testing.hpp"
+#include "rashpa/link/verbs/receiver.hpp"
+#include "rashpa/link/verbs/sender.hpp"
+#include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::link::testing::rnic {
+
+/// `device`: lines lie in ExportedImages, else they are in one block of host memory with the records.
+class VerbsBench {
+ public:
+  static constexpr std::uint32_t kLines = 8, kLineBytes = 512, kSlots = 4;
+  static constexpr std::uint32_t kSent = 16;  // images of source memory, sent in turn
+
+  VerbsBench(Transport transport, bool device, std::uint32_t dtps, std::uint64_t images,
+             std::optional<Verify> verify = {})
+      : frames_(std::size_t{kSent} * dtps * kLines * kLineBytes, memory::MemoryKind::pageable) {
+    wire::testing::fill(frames_.bytes(), 7);
+    const std::uint64_t slots_bytes = std::uint64_t{kSlots} * kLines * kLineBytes;
+    const std::uint64_t lines_end = slots_bytes * dtps;
+    const std::uint64_t records = std::uint64_t{dtps} * (kSlots + 1) * FrameRecord::kBytes;
+    if (device) images_ = std::make_unique<ExportedImages>(lines_end);
+    host_ = memory::Buffer(device ? records : lines_end + records, memory::MemoryKind::pageable);
+    lines_ = device ? images_->block() : memory::DmaBlock{.data = host_.data(), .bytes = host_.size()};
+    for (std::uint32_t d = 0; d < dtps; ++d) {
+      ReceiverDtp dtp = small_dtp(d + 1, images, kLines, kLineBytes, kSlots, 0, d * slots_bytes);
+      dtp.placement.records_offset = (device ? 0 : lines_end) + std::uint64_t{d} * (kSlots + 1) * FrameRecord::kBytes;
+      dtps_.push_back(dtp);
+    }
+    queues_ = ArrivalQueues(dtps, 64);
+    verbs::ReceiverConfig config{.address = "127.0.0.1", .poll = Poll::event};
+    config.options.transport = transport;
+    config.options.verify = verify.value_or(device ? Verify::off : Verify::all);
+    const ReceiverMemory memory = device ? ReceiverMemory(lines_, host_.bytes()) : ReceiverMemory(host_.bytes());
+    receiver_ = std::make_unique<verbs::VerbsReceiver>(config, memory, dtps_, queues_, bell_);
+    const memory::DmaBlock sent{.data = frames_.data(), .bytes = frames_.size()};
+    const verbs::SourceMemory source = verbs::register_sources("", "127.0.0.1", {&sent, 1});
+    std::vector<Endpoint> ends;
+    for (std::uint32_t d = 0; d < dtps; ++d) {
+      verbs::SenderConfig each{};
+      each.memory = source;
+      each.destination = receiver_->endpoints()[d];
+      each.options.transport = transport;
+      each.options.window_bytes = 0;
+      each.dtp = dtps_[d].id;
+      each.slots = kSlots;
+      senders_.push_back(std::make_unique<verbs::VerbsSender>(each));
+      ends.push_back(senders_.back()->endpoint());
+    }
+    receiver_->connect(ends);
+  }
+
+  void start() { receiver_->start(); }
+  [[nodiscard]] verbs::VerbsReceiver& receiver() { return *receiver_; }
+  [[nodiscard]] Sender& sender(std::uint32_t dtp) { return *senders_[dtp]; }
+  [[nodiscard]] ExportedImages* images() const { return images_.get(); }
+  [[nodiscard]] const std::vector<ReceiverDtp>& dtps() const { return dtps_; }
+  [[nodiscard]] ArrivalQueues& queues() { return queues_; }
+  [[nodiscard]] Doorbell& bell() { return bell_; }
+  [[nodiscard]] const memory::Buffer& host() const { return host_; }
+  [[nodiscard]] std::uint64_t line_bytes_of_region() const { return lines_.bytes; }
+  [[nodiscard]] const std::byte* line(std::uint32_t dtp, std::uint64_t index, std::uint32_t number) const {
+    return frames_.data() + ((index % kSent * dtps_.size() + dtp) * kLines + number) * kLineBytes;
+  }
+
+  /// Sends the image when it is granted, and its record; returns false after a minute.
+  bool send(std::uint32_t dtp, std::uint64_t index) {
+    const Patience late;
+    Sender& sender = *senders_[dtp];
+    const Placement& p = dtps_[dtp].placement;
+    while (sender.granted() <= index && !late()) sender.poll(500);
+    std::uint32_t crc = 0;
+    for (std::uint32_t n = 0; n < kLines && !late(); ++n) {
+      crc = crc32c({line(dtp, index, n), kLineBytes}, crc);
+      const BufferDescriptor write{line(dtp, index, n), p.image_offset(index) + n * p.pitch, kLineBytes};
+      while (sender.post({&write, 1}) == 0 && !late()) sender.poll(500);
+    }
+    FrameRecord record;
+    record.dtp = dtps_[dtp].id;
+    record.frame_number = dtps_[dtp].slice.frame(index);
+    record.index = index;
+    record.slot = static_cast<std::uint32_t>(index % p.slots);
+    record.lines = p.lines;
+    record.payload_bytes = p.payload_bytes();
+    record.payload_crc32c = crc;
+    record.run = dtps_[dtp].run;
+    std::array<std::byte, FrameRecord::kBytes> bytes{};
+    encode(record, bytes);
+    const Event event{bytes.data(), p.record_offset(index), immediate_of(dtps_[dtp].id, index)};
+    while (!sender.post_event(event) && !late()) sender.poll(500);
+    sender.poll(0);
+    return !late();
+  }
+  /// Returns the next arrival; nothing after 20 s.
+  std::optional<Arrival> next() {
+    Arrival arrival;
+    const std::int64_t end = now_ns() + 20'000'000'000;
+    while (now_ns() < end) {
+      const auto seen = bell_.count();
+      if (queues_.try_pop(arrival)) return arrival;
+      bell_.wait(seen, std::chrono::milliseconds(5));
+    }
+    return {};
+  }
+  /// Returns true when the image's slot has its pixels, as a program on the device reads them.
+  [[nodiscard]] bool holds(std::uint32_t dtp, std::uint64_t index) const {
+    const Placement& p = dtps_[dtp].placement;
+    for (std::uint32_t n = 0; n < kLines; ++n) {
+      if (std::memcmp(lines_.data + p.image_offset(index) + n * p.pitch, line(dtp, index, n), kLineBytes) != 0)
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  memory::Buffer frames_;
+  std::unique_ptr<ExportedImages> images_;
+  memory::Buffer host_;
+  memory::DmaBlock lines_;
+  std::vector<ReceiverDtp> dtps_;
+  ArrivalQueues queues_{1, 16};
+  Doorbell bell_;
+  std::unique_ptr<verbs::VerbsReceiver> receiver_;
+  std::vector<std::unique_ptr<verbs::VerbsSender>> senders_;
+};
+
+}  // namespace rashpa::link::testing::rnic
