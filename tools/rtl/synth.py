@@ -12,6 +12,7 @@ counted, but nothing is optimised across them. Unchanged parts are not done agai
 """
 
 import argparse
+import ast
 import concurrent.futures
 import hashlib
 import importlib.metadata
@@ -58,6 +59,18 @@ def without(top: str) -> list[str]:
     return parts(top) if top in WHOLE_BARS else []
 
 
+def code_of(path: Path) -> bytes:
+    """Return the text of a source without its comments and docstrings, on which no figure depends."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return re.sub(r"\s*//.*", "", text).encode()
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return ast.unparse(tree).encode()
+
+
 def key(top: str) -> str:
     """Return a key that differs when any source of the netlist does."""
     sources: list[str] = []
@@ -69,7 +82,7 @@ def key(top: str) -> str:
         waiting += (used & modules().keys()) - {*sources, *waiting, *without(top)}
     digest = hashlib.sha256(f"{importlib.metadata.version('pyosys')} {PASSES} {WIRE_PS} {without(top)}".encode())
     for path in (*packages(), *(modules()[name] for name in sorted(sources))):
-        digest.update(path.read_bytes())
+        digest.update(code_of(path))
     return digest.hexdigest()
 
 
@@ -77,7 +90,7 @@ def stored_key(top: str) -> str:
     """Return a key that differs when any source of a stored figure does: the counting code, too, and the blocks of a whole."""
     digest = hashlib.sha256()
     for name in ("netlist.py", "elaborate.py"):
-        digest.update(Path(__file__).with_name(name).read_bytes())
+        digest.update(code_of(Path(__file__).with_name(name)))
     for one in (top, *without(top)):
         digest.update(key(one).encode())
     return digest.hexdigest()
