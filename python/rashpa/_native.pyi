@@ -187,6 +187,7 @@ class SourceDtp:
     destination: Endpoint
     def __init__(self) -> None: ...
     def set_link(self, link: LinkOptions, destination_link: str) -> None: ...  # in place of EmulatorConfig's
+    reduction: Reduction
 
 class CardConfig:
     """A card that plays the DTPs, and what it cannot find out by itself."""
@@ -854,3 +855,15 @@ def sections_json() -> str: ...  # what schema/sections.json holds
 
 class RunKeys:
     def __init__(self, values: dict[str, bool | int | float | str]) -> None: ...
+
+class Reduction:
+    """How the frames of a DTP are reduced before they are sent: keys of [buffer.reduction], limits of counts, bytes of the module's offset image."""
+
+    def __init__(
+        self,
+        values: dict[str, bool | int | float | str],
+        least: int,
+        most: int,
+        saturated: int,
+        offset: bytes | None = None,
+    ) -> None: ...

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys
+from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys, ReductionKeys
 from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.runfile.run_file import Link
 from rashpa.control.runfile.sink_sections import NullSink
@@ -166,8 +166,14 @@ def _source() -> t.Source:
                 every=1,
                 phase=0,
                 images=2400,
-                placement=_PLACEMENT,
+                placement=dataclasses.replace(_PLACEMENT, pitch=1024, line_bytes=1024, lines=64),
                 destination=_RECEIVER_END,
+                reduction=t.Reduction(
+                    keys=ReductionKeys.model_validate({"bin_x": 2, "bin_y": 4, "bin_by": "mean", "threshold": 3.5}),
+                    most=65534,
+                    saturated=65535,
+                    offset="/data/dark_1.npy",
+                ),
             ),
         ),
         options=(Link().options("roce", ""), Link().options("pcie", "")),

@@ -12,6 +12,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
 
 #include "bindings/bindings.hpp"
 #include "bindings/engine/tables.hpp"
@@ -112,6 +115,19 @@ void bind_config(nb::module_& m) {
   const auto placement = dtp(&transfer::Dtp::placement);
   const auto run = dtp(&transfer::Dtp::run);
   const auto orientation = dtp(&transfer::Dtp::orientation);
+  nb::class_<dataset::Reduction>(m, "Reduction")
+      .def(
+          "__init__",
+          [](dataset::Reduction* self, const nb::dict& values, std::int64_t least, std::int64_t most,
+             std::int64_t saturated, const std::optional<nb::bytes>& offset) {
+            new (self) dataset::Reduction(emulator::reduction_parameters().read(values_of("reduction", values)));
+            self->least = least, self->most = most, self->saturated = saturated;
+            if (!offset) return;
+            const auto* first = static_cast<const std::byte*>(offset->data());
+            self->offset = std::make_shared<const std::vector<std::byte>>(first, first + offset->size());
+          },
+          "values"_a, "least"_a, "most"_a, "saturated"_a, "offset"_a.none() = nb::none());
+
   nb::class_<SourceDtp>(m, "SourceDtp")
       .def(nb::init<>())
       .def_prop_rw("id", id.first, id.second)
@@ -123,6 +139,7 @@ void bind_config(nb::module_& m) {
       .def_prop_rw("run", run.first, run.second)
       .def_prop_rw("orientation", orientation.first, orientation.second)
       .def_rw("destination", &SourceDtp::destination)
+      .def_rw("reduction", &SourceDtp::reduction)
       .def(
           "set_link",
           [](SourceDtp& s, const BoundLink& link, const std::string& destination_link) {

@@ -14,6 +14,7 @@ void bind_sections(nanobind::module_& m) {
     return sections_json({{"run", emulator::run_parameters().declared()},
                           {"faults", emulator::fault_parameters().declared()},
                           {"group", emulator::group_parameters().declared()},
+                          {"reduction", emulator::reduction_parameters().declared()},
                           {"buffer", receiver::buffer_parameters().declared()}});
   });
 }

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
 
 #include "rashpa/core/error.hpp"
 
@@ -47,13 +45,25 @@ void turn(const std::byte* from, std::span<std::byte> to, const ModuleShape& mad
 
 }  // namespace
 
+void turn_frame(const ModuleShape& shape, Orientation way, const std::byte* from, std::span<std::byte> to) noexcept {
+  const ModuleShape made = turned_shape(shape, way);
+  const Reading reading = reading_of(shape, way);
+  switch (pixel_bytes(made.pixel)) {
+    case 1:
+      return turn<std::uint8_t>(from, to, made, reading);
+    case 2:
+      return turn<std::uint16_t>(from, to, made, reading);
+    default:
+      return turn<std::uint32_t>(from, to, made, reading);
+  }
+}
+
 std::unique_ptr<const MemoryDataset> turned_frames(const Dataset& frames, std::uint32_t module, Orientation way) {
   if (!way.valid()) {
     throw ConfigError(
         fmt::format("dataset: module {} is turned by {}°; turn it by 0, 90, 180 or 270°", module, way.turn));
   }
   const ModuleShape made = turned_shape(frames.shape(), way);
-  const Reading reading = reading_of(frames.shape(), way);
   std::unique_ptr<MemoryDataset> all;
   try {
     all = std::make_unique<MemoryDataset>(made, 1, frames.frames());
@@ -62,18 +72,7 @@ std::unique_ptr<const MemoryDataset> turned_frames(const Dataset& frames, std::u
         fmt::format("module {}, turned by {}°{}: {}", module, way.turn, way.flip ? " and flipped" : "", error.what()));
   }
   for (std::uint64_t frame = 0; frame < frames.frames(); ++frame) {
-    const std::byte* from = frames.frame(module, frame);
-    const std::span<std::byte> to = all->writable(0, frame);
-    switch (pixel_bytes(made.pixel)) {
-      case 1:
-        turn<std::uint8_t>(from, to, made, reading);
-        break;
-      case 2:
-        turn<std::uint16_t>(from, to, made, reading);
-        break;
-      default:
-        turn<std::uint32_t>(from, to, made, reading);
-    }
+    turn_frame(frames.shape(), way, frames.frame(module, frame), all->writable(0, frame));
     all->set_flags(frame, frames.flags(frame));
   }
   return all;

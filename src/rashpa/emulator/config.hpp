@@ -12,6 +12,7 @@
 
 #include "rashpa/core/end.hpp"
 #include "rashpa/dataset/dataset.hpp"
+#include "rashpa/dataset/reduction.hpp"
 #include "rashpa/emulator/section_keys.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/link/words.hpp"
@@ -25,11 +26,13 @@ struct SourceLink {
   std::string destination_link = "roce";  ///< kind of the other side: roce, verbs or pcie
 };
 
-/// One DTP of the emulated detector, with its destination.
+/// One DTP of the emulated detector, with its destination. The region of `dtp` is the one that is reduced, and its
+/// placement has the size of the reduced image.
 struct SourceDtp {
   transfer::Dtp dtp;
   link::Endpoint destination;
   std::optional<SourceLink> link{};  ///< none: the link of Config
+  dataset::Reduction reduction{};
 };
 
 /// The card of the engine "fpga", and the network settings that a card cannot determine itself. A simulated card

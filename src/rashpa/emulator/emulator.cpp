@@ -112,7 +112,7 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
   if (config_.trigger == Trigger::software && config_.end != End::told)
     throw ConfigError("emulator: of a run with triggers nobody knows the end; it must be told");
   store_ = std::make_unique<ModuleFramesStore>(*config_.dataset);
-  for (const SourceDtp& source : config_.dtps) store_->add(source.dtp.module, source.dtp.orientation);
+  for (SourceDtp& source : config_.dtps) take_frames(source);
   player_ = make_player(config_, *store_, config_.trigger == Trigger::software ? &gate_ : nullptr);
   pausable_ = able<Pausable>(*player_);
   endable_ = able<Endable>(*player_);
@@ -126,11 +126,17 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
              link::name_of(link::kind_of(config_.link)), config_.bind_address, config_.dtps.size(), config_.frames,
              config_.rate_hz, config_.first_processor, registration.empty() ? "" : ", ", registration);
   if (const std::uint64_t bytes = store_->copied_bytes(); bytes > 0) {
-    log::write(log::Level::info, {.run = run()}, "emulator: frames of turned modules take {} bytes more", bytes);
+    log::write(log::Level::info, {.run = run()},
+               "emulator: frames of turned modules and of reductions take {} bytes more", bytes);
   }
 }
 
 Emulator::~Emulator() { stop(); }
+
+void Emulator::take_frames(SourceDtp& source) {
+  if (source.reduction.any()) return store_->reduce(source.dtp, source.reduction);
+  store_->add(source.dtp.module, source.dtp.orientation);
+}
 
 // Says in the log where it sends, too.
 link::CountWatch Emulator::watch_of(const SourceDtp& source) {
@@ -169,18 +175,18 @@ std::vector<link::Endpoint> Emulator::join(const std::string& group, const Group
       throw ConfigError(
           fmt::format("emulator: there is a DTP {} already; give a DTP that joins an id of its own", source.dtp.id));
     }
-    store_->add(source.dtp.module, source.dtp.orientation);
   }
   // All memory before: nothing fails once the member has joined.
   std::vector<SourceDtp> more = dtps;
+  for (SourceDtp& source : more) take_frames(source);
   std::vector<link::CountWatch> watches;
-  for (const SourceDtp& source : dtps) watches.push_back(watch_of(source));
+  for (const SourceDtp& source : more) watches.push_back(watch_of(source));
   {
     const std::scoped_lock lock(joining_, watching_);
     config_.dtps.reserve(config_.dtps.size() + more.size());
     watches_.reserve(watches_.size() + watches.size());
   }
-  std::vector<link::Endpoint> ends = dealing_->join(group, member, dtps);
+  std::vector<link::Endpoint> ends = dealing_->join(group, member, more);
   {
     const std::scoped_lock lock(joining_, watching_);
     std::move(more.begin(), more.end(), std::back_inserter(config_.dtps));

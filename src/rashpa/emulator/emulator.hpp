@@ -99,6 +99,8 @@ class Emulator {
   /// Returns a DTP as configured.
   [[nodiscard]] transfer::Dtp dtp(std::size_t position) const;
   [[nodiscard]] std::size_t dtps() const;
+  /// Makes the frames of a DTP, turned or reduced; a reduced DTP then has the region of its reduced frames.
+  void take_frames(SourceDtp& source);
   [[nodiscard]] static link::CountWatch watch_of(const SourceDtp& source);
 
   Config config_;

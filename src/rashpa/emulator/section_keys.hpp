@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/core/parameter.hpp"
+#include "rashpa/dataset/reduction.hpp"
 
 namespace rashpa::emulator {
 
@@ -44,6 +45,28 @@ inline const Parameters<FaultPlan>& fault_parameters() {
           .add({.name = "stall", .doc = "images before which a DTP pauses", .least = 0, .most = 1}, &FaultPlan::stall)
           .add({.name = "stall_us", .doc = "length of such a pause", .least = 0, .most = 60'000'000},
                &FaultPlan::stall_us);
+  return declared;
+}
+
+/// Returns the parameters of reductions, except the offset (a list of files) and the limits of counts.
+inline const Parameters<dataset::Reduction>& reduction_parameters() {
+  using dataset::Reduction;
+  static const auto declared =
+      Parameters<Reduction>("reduction")
+          .add({.name = "threshold",
+                .doc = "pixels below it become 0, behind the subtraction of the offset; 0: none",
+                .least = 0,
+                .most = 4294967295},
+               &Reduction::threshold)
+          .add({.name = "bin_x", .doc = "columns that become one", .least = 1, .most = dataset::kLargestBin},
+               &Reduction::bin_x)
+          .add({.name = "bin_y", .doc = "rows that become one", .least = 1, .most = dataset::kLargestBin},
+               &Reduction::bin_y)
+          .add({.name = "bin_by",
+                .doc = "value of a bin: the sum of its pixels, masked with any of them; or the mean of those with a "
+                       "count, rounded to the nearest",
+                .choices = {"sum", "mean"}},
+               &Reduction::bin_by);
   return declared;
 }
 

@@ -21,6 +21,7 @@ const Parameters<NxmxMetadata>& metadata_parameters() {
           .add({.name = "beam_center_x"}, &NxmxMetadata::beam_center_x)
           .add({.name = "beam_center_y"}, &NxmxMetadata::beam_center_y)
           .add({.name = "pixel_size_m"}, &NxmxMetadata::pixel_size_m)
+          .add({.name = "pixel_size_y_m"}, &NxmxMetadata::pixel_size_y_m)
           .add({.name = "sensor_material"}, &NxmxMetadata::sensor_material)
           .add({.name = "sensor_thickness_m"}, &NxmxMetadata::sensor_thickness_m)
           .add({.name = "count_time_s"}, &NxmxMetadata::count_time_s)

@@ -75,7 +75,9 @@ struct NxmxMetadata {
   double distance_m = 0;
   double beam_center_x = 0;  ///< pixels
   double beam_center_y = 0;
-  double pixel_size_m = 0;
+  double pixel_size_m = 0;    ///< along columns, and along rows unless pixel_size_y_m differs
+  double pixel_size_y_m = 0;  ///< 0: as pixel_size_m
+  [[nodiscard]] double pixel_height_m() const noexcept { return pixel_size_y_m > 0 ? pixel_size_y_m : pixel_size_m; }
   std::string sensor_material;
   double sensor_thickness_m = 0;
   double count_time_s = 0;

@@ -10,7 +10,7 @@ from rashpa.control.capacity.device_memory import memory_on_devices
 from rashpa.control.capacity.limits import Limit
 from rashpa.control.capacity.loads import file_bytes, memory_of
 from rashpa.control.capacity.plan_summary import Summary, json_of
-from rashpa.control.plan.turned_frames import turned_bytes, turned_modules
+from rashpa.control.plan.turned_frames import reduced_bytes, reduced_regions, turned_bytes, turned_modules
 
 _OPEN = "–"
 
@@ -49,7 +49,7 @@ def _dtps(summary: Summary) -> Table:
         table.add_row(
             f"{dtp.id}",
             f"{dtp.module}" if dtp.orientation.upright else f"{dtp.module}, {dtp.orientation.short}",
-            str(dtp.region),
+            dtp.shown_region,
             "all" if section.every == 1 else f"1 in {section.every} from {section.phase}",
             f"{section.name} [{dtp.x}, {dtp.y}]",
             f"{load.image_bytes:,}",
@@ -85,6 +85,11 @@ def _memory(summary: Summary) -> Table:
         if copies := turned_modules(plan, emulator):
             size = turned_bytes(plan, emulator)
             what = f"{len(copies)} turned module{'s' * (len(copies) > 1)}"
+            known = _OPEN if size is None else f"{size / 2**20:,.1f}"
+            table.add_row(emulator.label, what, _OPEN, _OPEN, _OPEN, known, _OPEN, _OPEN)
+        if regions := reduced_regions(plan, emulator):
+            size = reduced_bytes(plan, emulator)
+            what = f"{len(regions)} reduced region{'s' * (len(regions) > 1)}"
             known = _OPEN if size is None else f"{size / 2**20:,.1f}"
             table.add_row(emulator.label, what, _OPEN, _OPEN, _OPEN, known, _OPEN, _OPEN)
     return table

@@ -320,5 +320,5 @@ def _print_plan(console: Console, plan: Plan) -> None:
         )
         for dtp in buffer.dtps:
             console.print(
-                f"  DTP {dtp.id}: module {dtp.module} {dtp.region} → {dtp.target}", markup=False, highlight=False
+                f"  DTP {dtp.id}: module {dtp.module} {dtp.shown_region} → {dtp.target}", markup=False, highlight=False
             )

@@ -10,7 +10,7 @@ from rashpa.control.capacity.device_memory import memory_on_device, planned_devi
 from rashpa.control.capacity.loads import DtpLoad, dtp_loads, memory_of
 from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.planned_node import PlannedNode
-from rashpa.control.plan.turned_frames import turned_bytes
+from rashpa.control.plan.turned_frames import reduced_bytes, reduced_regions, turned_bytes
 from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.telegrams.telegram import Capabilities, Interface, UnitDevice
 
@@ -81,8 +81,12 @@ def limits_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Lim
     found += _processor_limits(plan, receivers)
     found += _device_limits(plan, receivers)
     found += _device_memory_limits(plan, receivers)
-    turning = [side for side in emulators if any(not load.dtp.orientation.upright for load in side.loads)]
-    found += _memory_limits(plan, (*receivers, *turning))
+    copying = [
+        side
+        for side in emulators
+        if any(not load.dtp.orientation.upright or load.buffer.section.reduction for load in side.loads)
+    ]
+    found += _memory_limits(plan, (*receivers, *copying))
     return tuple(found)
 
 
@@ -281,11 +285,11 @@ def _device_memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]
 
 def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
     """Yield the limits of memory. Nodes on one machine each report the same free memory, and all use it: receivers for buffers, emulators for rotated
-    modules."""
+    modules and reduced frames."""
     groups: dict[str, list[_Side]] = {}
     for side in sides:
         groups.setdefault(machine_of(side.node), []).append(side)
-    copies = {one.name: turned_bytes(plan, one) or 0 for one in plan.emulators}
+    copies = {one.name: (turned_bytes(plan, one) or 0) + (reduced_bytes(plan, one) or 0) for one in plan.emulators}
     for machine, group in groups.items():
         taken = {
             plan.positions[buffer.section.name]: memory_of(plan, buffer)
@@ -293,8 +297,8 @@ def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
             for buffer in plan.buffers_of(side.node.name)
         }
         buffers = {position: sum(memory.values()) for position, memory in taken.items()}
-        turned = sum(copies.get(side.node.name, 0) for side in group)
-        needed = sum(buffers.values()) + turned
+        copied = sum(copies.get(side.node.name, 0) for side in group)
+        needed = sum(buffers.values()) + copied
         has = min((side.can.memory_bytes for side in group if side.can and side.can.memory_bytes > 0), default=None)
         parts = ["the buffers"] if buffers else []
         where: KeyPath = ("buffer", max(buffers, key=lambda one: buffers[one]), "slots") if buffers else ("dataset",)
@@ -304,9 +308,11 @@ def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
         if 2 * sum(queues.values()) > needed:
             parts = ["images that wait for consumers (sink stream2: waiting)"]
             where = ("buffer", max(queues, key=lambda one: queues[one]), "sink")
-        if turned:
-            parts.append(f"the frames of turned modules ({turned / 2**30:,.2f} GiB)")
-            where = ("dataset", "frames") if 2 * turned > needed else where
+        if copied:
+            reduces = any(reduced_regions(plan, one) for one in plan.emulators if one.name in copies)
+            what = "turned modules and reduced frames" if reduces else "turned modules"
+            parts.append(f"the frames of {what} ({copied / 2**30:,.2f} GiB)")
+            where = ("dataset", "frames") if 2 * copied > needed else where
         names = " and ".join(side.name for side in group)
         text = f"{' and '.join(parts)} take {needed / 2**30:,.2f} GiB, {names} {_have(group)} {(has or 0) / 2**30:.2f} GiB free"
         nodes = tuple(side.node.name for side in group)

@@ -61,8 +61,11 @@ def dtp_loads(plan: Plan) -> tuple[DtpLoad, ...]:
         images_per_s = plan.file.detector.rate_hz / buffer.section.every / (len(group.members) if group else 1)
         for dtp in buffer.dtps:
             width, _ = dtp.orientation.sides(detector.width, detector.height)
-            contiguous = dtp.region.width == width == buffer.width or dtp.region.height == 1
-            lines = Lines(dtp.region.height, dtp.region.width * plan.frame_pixel_bytes, contiguous)
+            sent = dtp.target
+            if buffer.section.reduction is not None:
+                width = sent.width  # the emulator keeps the reduced region by itself
+            contiguous = sent.width == width == buffer.width or sent.height == 1
+            lines = Lines(sent.height, sent.width * plan.frame_pixel_bytes, contiguous)
             traffic = traffic_of(lines, link, receiver.address)
             found.append(
                 DtpLoad(

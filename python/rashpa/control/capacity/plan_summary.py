@@ -13,7 +13,7 @@ from rashpa.control.plan.emulators import PlannedEmulator
 from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.plan.receivers import PlannedReceiver
-from rashpa.control.plan.turned_frames import turned_bytes
+from rashpa.control.plan.turned_frames import reduced_bytes, turned_bytes
 from rashpa.control.runfile.pipeline import plan_pipeline
 from rashpa.control.runfile.run_file_reader import key_text
 from rashpa.control.telegrams.telegram import Capabilities
@@ -57,8 +57,11 @@ def unknown_of(summary: Summary) -> Iterator[str]:
         elif asked and limit.kind in ("link", "interface") and limit.has is None and limit.needed:
             yield f"{limit.who}: nobody said how fast it is{'; --link-gbps of the node does' if limit.kind == 'link' else ''}"
     for emulator in plan.emulators:
-        if turned_bytes(plan, emulator) is None:
-            yield f"{emulator.label}: how many frames the dataset has is known when it is read, and with it the memory that turned modules take"
+        if turned_bytes(plan, emulator) is None or reduced_bytes(plan, emulator) is None:
+            yield (
+                f"{emulator.label}: how many frames the dataset has is known when it is read, and with it the memory that turned modules and reduced frames "
+                "take"
+            )
     if any(buffer.section.kernel for buffer in plan.buffers):
         yield "how fast files are written, and how far they compress, is not planned"
 
@@ -98,6 +101,7 @@ def _node(plan: Plan, node: PlannedNode) -> dict[str, Any]:
         "modules": list(getattr(node, "modules", ())),
         "buffers": [buffer.section.name for buffer in plan.buffers_of(node.name)],
         "turned_bytes": turned_bytes(plan, node) if isinstance(node, PlannedEmulator) else 0,
+        "reduced_bytes": reduced_bytes(plan, node) if isinstance(node, PlannedEmulator) else 0,
     }
 
 
@@ -108,6 +112,7 @@ def _dtp(load: DtpLoad) -> dict[str, Any]:
         "id": dtp.id,
         "module": dtp.module,
         "region": [region.x, region.y, region.width, region.height],
+        "bins": list(dtp.bins),
         "turn": dtp.orientation.turn,
         "flip": dtp.orientation.flip,
         "every": section.every,

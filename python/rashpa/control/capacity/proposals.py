@@ -10,6 +10,7 @@ from typing import Any
 from rashpa.control.capacity.limits import Limit, limits_of
 from rashpa.control.capacity.loads import memory_of
 from rashpa.control.plan.model import Plan
+from rashpa.control.plan.reduction import bins_of
 from rashpa.control.plan.run_plan import plan_run
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.kernels import files_of
@@ -149,7 +150,7 @@ class _Search:
 
         def weight(position: int) -> float:
             buffer = self.plan.buffers[position]
-            return sum(dtp.region.width * dtp.region.height for dtp in buffer.dtps) / buffer.section.every
+            return sum(dtp.target.width * dtp.target.height for dtp in buffer.dtps) / buffer.section.every
 
         return sorted(limit.buffers, key=weight, reverse=True)
 
@@ -199,7 +200,8 @@ def _has_rows_to_spare(search: _Search, position: int) -> bool:
 def _middle_rows(plan: Plan, position: int, rows: int) -> Changes:
     buffer = plan.buffers[position]
     x, y = buffer.origin or (0, 0)
-    region = (x, y + (buffer.height - rows) // 2, buffer.width, rows)
+    across, down = bins_of(buffer.section)
+    region = (x, y + (buffer.height - rows) // 2 * down, buffer.width * across, rows * down)
     return (Change(("buffer", position, "region"), region, buffer.section.name),)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from rashpa.control.orders.plan_telegrams import card_of, unit_card_of
 from rashpa.control.plan.checks.dataset_check import files_of, resolved_calibration, resolved_dataset
 from rashpa.control.plan.model import Plan
+from rashpa.control.plan.reduction import offset_files
 from rashpa.control.runfile.dataset_spec import StoredSpec
 from rashpa.control.runfile.kernels import code_of
 from rashpa.control.runfile.kernels import files_of as files_of_kernel
@@ -63,6 +64,8 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     if isinstance(plan.file.dataset, StoredSpec):  # its data files lie beside it
         read |= {str(parent) for path in named for parent in (path.absolute().parent, path.resolve().parent)}
     folder = plan.source.path.resolve().parent
+    if role == "emulator":
+        read |= {str(path.resolve()) for path in offset_files(plan.file.buffer, folder)}
     if role == "receiver":
         read |= {str(path.resolve()) for path in (calibration.files() if calibration else ())}
         kernels_of_run = [kernel for buffer in plan.buffers for kernel in buffer.section.kernel]

@@ -13,9 +13,11 @@ from rashpa.control.plan.model import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.patience import patience_s
 from rashpa.control.plan.pixel_words import arriving_units, units_behind
 from rashpa.control.plan.receivers import PlannedReceiver
+from rashpa.control.plan.reduction import bins_of, offset_name
 from rashpa.control.plan.series import images_of_series
 from rashpa.control.plan.source_plan import makes_pixels
-from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys, RunKeys, keys_of
+from rashpa.control.runfile import special_values
+from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys, ReductionKeys, RunKeys, keys_of
 from rashpa.control.runfile.kernels import Kernel, declaration, files_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.runfile.run_file import MOST_PATIENCE_S, Feedback
@@ -103,6 +105,7 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
     file = plan.file
     detector = file.detector
     beam = beam_center(plan, buffer)
+    across, down = bins_of(buffer.section)
     return {
         "run_number": file.run.number,
         "run_name": file.run.name,
@@ -116,7 +119,8 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
         "beam_center_y": beam[1],
         "energy_kev": detector.energy_kev,
         "wavelength_angstrom": HC_KEV_ANGSTROM / detector.energy_kev,
-        "pixel_size_m": detector.pixel_size_m,
+        "pixel_size_m": detector.pixel_size_m * across,
+        "pixel_size_y_m": 0.0 if across == down else detector.pixel_size_m * down,
         "sensor_material": detector.sensor_material,
         "sensor_thickness_m": detector.sensor_thickness_m,
         "count_time_s": detector.count_time_s,
@@ -136,7 +140,7 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
 
 def _saturation(plan: Plan, buffer: PlannedBuffer) -> float:
     """Return the value above which stored pixels are saturated, from the dataset or the geometry; 0 when unknown."""
-    made = makes_pixels(buffer.section.kernel)
+    made = makes_pixels(buffer.section.kernel) or buffer.section.reduction is not None
     return 0.0 if made else plan.of_source.saturation_value or plan.placed.saturation
 
 
@@ -211,10 +215,10 @@ def _destination_dtp(dtp: PlannedDtp) -> telegram.DestinationDtp:
         module=dtp.module,
         x=dtp.x,
         y=dtp.y,
-        width=dtp.region.width,
-        height=dtp.region.height,
-        source_x=dtp.region.x,
-        source_y=dtp.region.y,
+        width=dtp.target.width,
+        height=dtp.target.height,
+        source_x=dtp.region.x // dtp.bins[0],
+        source_y=dtp.region.y // dtp.bins[1],
         turn=dtp.orientation.turn,
         flip=dtp.orientation.flip,
     )
@@ -292,6 +296,22 @@ def _source_dtp(
         flip=dtp.orientation.flip,
         link=receiver.source_kind,
         peer_link=receiver.destination_kind,
+        reduction=_reduction(plan, buffer, dtp),
+    )
+
+
+def _reduction(plan: Plan, buffer: PlannedBuffer, dtp: PlannedDtp) -> telegram.Reduction | None:
+    section, detector = buffer.section, plan.file.detector
+    if section.reduction is None:
+        return None
+    local = any(one.name == plan.emulator_of(dtp) and one.node == "local" for one in plan.emulators)
+    least, most = special_values.counts_of(detector) or (0, 0)
+    return telegram.Reduction(
+        keys=keys_of(section.reduction, ReductionKeys),
+        least=least,
+        most=most,
+        saturated=special_values.saturated_value(detector) or 0,
+        offset=offset_name(section, dtp.module, plan.source.path.resolve().parent if local else None),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rashpa.control.plan.model import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.rectangle import Rectangle
+from rashpa.control.plan.reduction import bins_of, fits
 from rashpa.control.plan.run_plan import assembled_size, module_rectangles
 from rashpa.control.runfile.kernels import parameters_of
 from rashpa.control.runfile.run_file_reader import RunFileError
@@ -25,7 +26,8 @@ def beam_center(plan: Plan, buffer: PlannedBuffer) -> tuple[float, float]:
     left, top = buffer.origin or (0, 0)
     width, height = _made_size(plan, buffer)
     x, y = detector.beam_center_x, detector.beam_center_y
-    return (x if x is not None else width / 2) - left, (y if y is not None else height / 2) - top
+    across, down = bins_of(buffer.section)
+    return ((x if x is not None else width / 2) - left) / across, ((y if y is not None else height / 2) - top) / down
 
 
 def module_entries(plan: Plan, buffer: PlannedBuffer) -> list[dict[str, object]]:
@@ -70,7 +72,7 @@ def _parts(plan: Plan, buffer: PlannedBuffer) -> list[tuple[Rectangle, int, Plan
             part = _part(plan, dtp, panel)
             if part is None:
                 continue
-            key = (dtp.module, number, dtp.x - dtp.region.x, dtp.y - dtp.region.y)
+            key = (dtp.module, number, dtp.x * dtp.bins[0] - dtp.region.x, dtp.y * dtp.bins[1] - dtp.region.y)
             if key in merged:
                 place, module, plane = found[merged[key]]
                 around = _around_both(place, part[0])
@@ -89,9 +91,14 @@ def _part(plan: Plan, dtp: PlannedDtp, panel: PanelPlace) -> tuple[Rectangle, Pl
     inside = Rectangle(*panel.rectangle(dtp.orientation, *sides)).common(dtp.region)
     if inside is None:
         return None
+    if not fits(Rectangle(inside.x - dtp.region.x, inside.y - dtp.region.y, inside.width, inside.height), dtp.bins):
+        where = plan.source.where(("detector", "geometry"))
+        raise RunFileError(
+            f"{where}: bins of {dtp.bins[0]} × {dtp.bins[1]} pixels cross the border of a panel of module {dtp.module} at {inside}; choose bin_x and bin_y of "
+            "[buffer.reduction] that divide its panels"
+        )
     lattice = panel.of_module.turned(dtp.orientation, *sides).starting((inside.x, inside.y))
-    place = Rectangle(inside.x - dtp.region.x + dtp.x, inside.y - dtp.region.y + dtp.y, inside.width, inside.height)
-    return place, lattice
+    return dtp.placed(inside), lattice.binned(*dtp.bins)
 
 
 def bad_regions(plan: Plan, buffer: PlannedBuffer) -> Iterator[Rectangle]:
@@ -103,8 +110,7 @@ def bad_regions(plan: Plan, buffer: PlannedBuffer) -> Iterator[Rectangle]:
                 continue
             inside = Rectangle(*bad.rectangle(dtp.orientation, *sides)).common(dtp.region)
             if inside is not None:
-                x, y = inside.x - dtp.region.x + dtp.x, inside.y - dtp.region.y + dtp.y
-                yield Rectangle(x, y, inside.width, inside.height)
+                yield dtp.placed(inside)
 
 
 def _made_size(plan: Plan, buffer: PlannedBuffer) -> tuple[int, int]:

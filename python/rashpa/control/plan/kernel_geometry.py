@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rashpa.control.plan.model import Plan
+from rashpa.control.plan.reduction import bins_of
 from rashpa.control.runfile.kernels import files_of
 from rashpa.data.files.file_names import located
 
@@ -26,7 +27,7 @@ def kernel_geometry_cautions(plan: Plan) -> Iterator[str]:
                     continue
                 path = located(name, plan.source.path.resolve().parent)
                 for key, value in _said_by(parameter, path).items():
-                    own = getattr(detector, key)
+                    own = getattr(detector, key) * (bins_of(buffer.section)[0] if key == "pixel_size_m" else 1)
                     if key not in detector.model_fields_set or math.isclose(own, value, rel_tol=_SAME[key]):
                         continue
                     where = plan.source.where(("buffer", number, "kernel", position, parameter))

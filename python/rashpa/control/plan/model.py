@@ -10,6 +10,7 @@ from rashpa.control.plan.module_geometry import UNPLACED, PlacedDetector
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.plan.receivers import PlannedReceiver
 from rashpa.control.plan.rectangle import Rectangle
+from rashpa.control.plan.reduction import UNBINNED, Bins, binned
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.runfile.run_file_reader import RunFileSource
@@ -19,7 +20,7 @@ from rashpa.data.geometry.orientation import UPRIGHT, Orientation
 
 @dataclass(frozen=True)
 class PlannedDtp:
-    """Describes one data transfer process: it copies `region` of the module's rotated frames to (x, y) of the buffer's image."""
+    """Describes one data transfer process: it copies `region` of the module's rotated frames, binned by `bins`, to (x, y) of the buffer's image."""
 
     id: int
     module: int
@@ -27,16 +28,28 @@ class PlannedDtp:
     x: int
     y: int
     orientation: Orientation = UPRIGHT
+    bins: Bins = UNBINNED
 
     @property
     def target(self) -> Rectangle:
-        return Rectangle(self.x, self.y, self.region.width, self.region.height)
+        return Rectangle(self.x, self.y, self.region.width // self.bins[0], self.region.height // self.bins[1])
+
+    @property
+    def shown_region(self) -> str:
+        """Return the region and its bins as text."""
+        return str(self.region) if self.bins == UNBINNED else f"{self.region} by {self.bins[0]} × {self.bins[1]}"
+
+    def placed(self, inside: Rectangle) -> Rectangle:
+        """Return the pixels of the buffer's image that rectangle `inside` of the region is part of."""
+        x, y = self.region.x, self.region.y
+        own = binned(Rectangle(inside.x - x, inside.y - y, inside.width, inside.height), self.bins)
+        return Rectangle(own.x + self.x, own.y + self.y, own.width, own.height)
 
 
 @dataclass(frozen=True)
 class PlannedBuffer:
-    """Describes a buffer with its DTPs and its receiver's name. `origin`: the place of its first pixel in the assembled image, None when DTPs are
-    placed by hand."""
+    """Describes a buffer with its DTPs and its receiver's name. `width`, `height`: those of its images, binned. `origin`: the place of its first pixel in
+    the assembled image before binning, None when DTPs are placed by hand."""
 
     section: toml.Buffer
     receiver: str

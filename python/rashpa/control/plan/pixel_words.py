@@ -40,6 +40,11 @@ def words_problems(file: RunFile, source: RunFileSource, arriving: str) -> Itera
         ", or leave [detector.calibration] out where they are photons" if calibrated else ""
     )
     for number, buffer in enumerate(file.buffer):
+        if buffer.reduction is not None and arriving == RAW_WORDS:
+            yield (
+                f"{source.where(('buffer', number, 'reduction'))}: the dataset's pixels are raw words of a JUNGFRAU, with the gain stage in two bits; leave "
+                "[buffer.reduction] out, and convert them by the kernel jungfrau"
+            )
         for position, kernel in enumerate(buffer.kernel):
             known = declaration(kernel.name)
             where = source.where(("buffer", number, "kernel", position))

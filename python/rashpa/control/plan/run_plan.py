@@ -14,6 +14,7 @@ from rashpa.control.plan.checks.device_images_check import PlacedBuffer, device_
 from rashpa.control.plan.checks.feedback_check import feedback_problems, stream_problems
 from rashpa.control.plan.checks.link_check import link_problems, route_problems
 from rashpa.control.plan.checks.pipeline_check import kernel_file_problems, pipeline_problems
+from rashpa.control.plan.checks.reduction_check import offset_problems, reduced_route_problems, reduction_problems
 from rashpa.control.plan.checks.run_check import run_problems
 from rashpa.control.plan.checks.sls_check import sls_problems
 from rashpa.control.plan.checks.stream2_check import stream2_problems
@@ -31,6 +32,7 @@ from rashpa.control.plan.pixel_words import arriving_units, words_problems
 from rashpa.control.plan.planned_node import node_problems
 from rashpa.control.plan.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.plan.rectangle import Rectangle, Rectangles
+from rashpa.control.plan.reduction import Bins, bins_of, fits
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile import special_values
 from rashpa.control.runfile.dataset_spec import DirectorySpec, StoredSpec
@@ -75,6 +77,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
     plays_here = plays and any(emulator.node == "local" for emulator in emulators)
     if not foreign:
         problems += dataset_problems(file, source, plays_here or (receives_here and dataset_calibrates(file)))
+    problems += offset_problems(file, source) if plays_here else ()
     problems += calibration_problems(file, source, receives_here)
     brings_files = isinstance(file.dataset, StoredSpec | DirectorySpec)
     if foreign or (plays and not brings_files):  # the pixel facts of such files count
@@ -149,6 +152,7 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
     buffers = {one.name: plan.buffers_of(one.name) for one in plan.receivers}
     yield from sls_problems(plan.file, plan.receivers, buffers, plan.source)
     yield from stream2_problems(plan.file, plan.receivers, buffers, plan.source)
+    yield from reduced_route_problems(plan)
 
 
 def joined_plan(plan: Plan, joined: Joined) -> Plan:
@@ -188,10 +192,10 @@ def assembled_size(detector: toml.Detector) -> tuple[int, int]:
     return max(place.right for place in places), max(place.bottom for place in places)
 
 
-def _bands(region: Rectangle, count: int) -> Iterator[Rectangle]:
-    """Yield `region` cut into `count` bands of nearly equal height, from top to bottom."""
+def _bands(region: Rectangle, count: int, rows: int) -> Iterator[Rectangle]:
+    """Yield `region` cut into `count` bands of nearly equal height, from top to bottom, each of whole bins of `rows`."""
     for band in range(count):
-        top, bottom = region.height * band // count, region.height * (band + 1) // count
+        top, bottom = (rows * (region.height // rows * one // count) for one in (band, band + 1))
         yield Rectangle(region.x, region.y + top, region.width, bottom - top)
 
 
@@ -228,25 +232,44 @@ def _dtps_by_region(
     where = source.where((*path, "region"))
     if not whole.holds(region):
         raise RunFileError(f"{where}: {region} is not inside the assembled image {whole}; x, y, width, height")
+    bins = bins_of(section)
+    _check_bins(
+        Rectangle(0, 0, region.width, region.height),
+        bins,
+        f"{where if section.region else source.where((*path, 'reduction'))}: the image",
+    )
     dtps: list[PlannedDtp] = []
     for module in places.meeting(region):
         place = places.all[module]
         part = place.common(region)
         if part is None:
             continue
-        if part.height < section.bands:
+        within = Rectangle(part.x - region.x, part.y - region.y, part.width, part.height)
+        _check_bins(within, bins, f"{source.where((*path, 'reduction'))}: module {module} in the image")
+        if part.height // bins[1] < section.bands:
             raise RunFileError(
-                f"{source.where((*path, 'bands'))}: module {module} has {part.height} rows in this buffer; at most that many bands"
+                f"{source.where((*path, 'bands'))}: module {module} has {part.height // bins[1]} rows in this buffer; at most that many bands"
             )
-        for band in _bands(part, section.bands):
+        for band in _bands(part, section.bands, bins[1]):
             own = Rectangle(band.x - place.x, band.y - place.y, band.width, band.height)
             way = detector.module[module].orientation
-            dtps.append(PlannedDtp(first_id + len(dtps), module, own, band.x - region.x, band.y - region.y, way))
+            x, y = (band.x - region.x) // bins[0], (band.y - region.y) // bins[1]
+            dtps.append(PlannedDtp(first_id + len(dtps), module, own, x, y, way, bins))
     if not dtps:
         raise RunFileError(
             f"{where}: {region} covers no module; modules lie at {', '.join(str(place) for place in places.all)}"
         )
-    return dtps, region.width, region.height, (region.x, region.y)
+    return dtps, region.width // bins[0], region.height // bins[1], (region.x, region.y)
+
+
+def _check_bins(rectangle: Rectangle, bins: Bins, subject: str) -> None:
+    """Raise RunFileError, which begins with `subject`, when bins do not divide a rectangle, or do not begin where it does."""
+    if fits(rectangle, bins):
+        return
+    raise RunFileError(
+        f"{subject} at {rectangle} is not made of whole bins of {bins[0]} × {bins[1]} pixels; choose bin_x and bin_y that divide x, y, width and height, or "
+        "another region"
+    )
 
 
 def _dtps_by_hand(
@@ -256,6 +279,7 @@ def _dtps_by_hand(
         raise RunFileError(
             f"{source.where((*path, 'dtp'))}: DTPs by hand exclude region and bands; use one or the other"
         )
+    bins = bins_of(section)
     dtps: list[PlannedDtp] = []
     for number, dtp in enumerate(section.dtp):
         here = (*path, "dtp", number)
@@ -275,7 +299,8 @@ def _dtps_by_hand(
             raise RunFileError(
                 f"{source.where((*here, 'place'))}: {list(dtp.place)} lies outside the image; x and y are 0 or more"
             )
-        planned = PlannedDtp(first_id + number, dtp.module, region, *dtp.place, way)
+        _check_bins(Rectangle(0, 0, region.width, region.height), bins, f"{source.where((*here, 'region'))}: it")
+        planned = PlannedDtp(first_id + number, dtp.module, region, *dtp.place, way, bins)
         for other, earlier in enumerate(dtps):
             if planned.target.common(earlier.target):
                 raise RunFileError(
@@ -317,6 +342,7 @@ def _buffer_problems(
     yield from pipeline_problems(file, section, path, source)
     yield from kernel_file_problems(file, section, path, source)
     yield from stream_problems(section, path, source)
+    yield from reduction_problems(file, section, path, source)
     kinds = [sink.kind for sink in section.sink]
     for kind in sorted(kind for kind in ("hdf5", "raw") if kinds.count(kind) > 1):
         yield f"{source.where((*path, 'sink'))}: two {kind} sinks would write the same files; keep one"

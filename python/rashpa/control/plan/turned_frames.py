@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the memory that emulators need for rotated modules: a copy of all different frames for each module and orientation."""
+"""Computes the memory that emulators need for rotated modules, a copy of all different frames for each module and orientation, and for reduced frames."""
 
 from pathlib import Path
 
 from rashpa.control.plan.checks.dataset_check import resolved_dataset
 from rashpa.control.plan.emulators import PlannedEmulator
 from rashpa.control.plan.model import Plan
+from rashpa.control.plan.rectangle import Rectangle
 from rashpa.control.runfile.dataset_spec import DirectorySpec, JungfrauSpec, PatternSpec
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.data.files.regular_file import json_of, read_regular
@@ -18,8 +19,28 @@ _MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
 def turned_modules(plan: Plan, emulator: PlannedEmulator) -> frozenset[tuple[int, Orientation]]:
     """Return the rotated modules, with orientation, of which the emulator keeps a copy."""
     return frozenset(
-        (dtp.module, dtp.orientation) for dtp in plan.dtps_from(emulator.name) if not dtp.orientation.upright
+        (dtp.module, dtp.orientation)
+        for dtp in plan.dtps_from(emulator.name)
+        if not dtp.orientation.upright and plan.buffer_of(dtp.id).section.reduction is None
     )
+
+
+def reduced_regions(plan: Plan, emulator: PlannedEmulator) -> frozenset[tuple[int, Orientation, Rectangle, str]]:
+    """Return the regions of modules, with orientation and reduction, of which the emulator keeps the reduced frames."""
+    found = ((dtp, plan.buffer_of(dtp.id).section.reduction) for dtp in plan.dtps_from(emulator.name))
+    return frozenset(
+        (dtp.module, dtp.orientation, dtp.target, f"{dtp.region} {reduction.model_dump_json()}")
+        for dtp, reduction in found
+        if reduction is not None
+    )
+
+
+def reduced_bytes(plan: Plan, emulator: PlannedEmulator) -> int | None:
+    """Return the bytes of reduced frames: 0 without any, None when the number of different frames is unknown on this machine."""
+    regions = reduced_regions(plan, emulator)
+    frames = different_frames(plan, emulator) if regions else 0
+    pixel = PIXEL_BYTES[plan.file.detector.pixel]
+    return None if frames is None else frames * sum(_lines(one.width * one.height * pixel) for _, _, one, _ in regions)
 
 
 def turned_bytes(plan: Plan, emulator: PlannedEmulator) -> int | None:
@@ -32,7 +53,12 @@ def turned_bytes(plan: Plan, emulator: PlannedEmulator) -> int | None:
 def frame_bytes(plan: Plan) -> int:
     """Return the bytes of one frame of a module in memory."""
     detector = plan.file.detector
-    return -(-detector.width * detector.height * PIXEL_BYTES[detector.pixel] // _LINE) * _LINE
+    return _lines(detector.width * detector.height * PIXEL_BYTES[detector.pixel])
+
+
+def _lines(size: int) -> int:
+    """Return the bytes of the cache lines of a frame."""
+    return -(-size // _LINE) * _LINE
 
 
 def different_frames(plan: Plan, emulator: PlannedEmulator) -> int | None:

@@ -5,12 +5,12 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from rashpa.control.runfile.engine_keys import BufferKeys
+from rashpa.control.runfile.engine_keys import BufferKeys, ReductionKeys
 from rashpa.control.runfile.kernels import Kernel
-from rashpa.control.runfile.key_types import ModuleNumber, Position, Rectangle
+from rashpa.control.runfile.key_types import MOST_MODULES, ModuleNumber, Position, Rectangle
 from rashpa.control.runfile.section import Section
 from rashpa.control.runfile.sink_sections import Sink
-from rashpa.data.datasets.spec import PATH
+from rashpa.data.datasets.spec import PATH, FileName
 
 
 class Dtp(Section):
@@ -48,6 +48,17 @@ class Feedback(Section):
         return self
 
 
+class Reduction(ReductionKeys):
+    """The reduction of images by the emulator, before they are sent: it subtracts an offset, sets pixels below the threshold to 0, then bins."""
+
+    offset: list[FileName] = Field(
+        default=[],
+        max_length=MOST_MODULES,
+        description="image [height][width] of each module as it is read out, in the detector's pixel type, subtracted first; differences below the least "
+        "count become it",
+    )
+
+
 class _Place(Section):
     """The place of a buffer, and the pixels that go there."""
 
@@ -64,6 +75,7 @@ class _Place(Section):
     )
     bands: int = Field(default=1, ge=1, le=255, description="DTPs a module, one above the other")
     dtp: list[Dtp] = Field(default=[], description="DTPs by hand, in place of region and bands")
+    reduction: Reduction | None = Field(default=None, description="none: images are sent as they are read out")
 
 
 class Buffer(BufferKeys, _Place):

@@ -52,8 +52,10 @@ def _model_of(section: str) -> type[Section]:
 
 
 EngineKeys = Section
-RunKeys, FaultsKeys, GroupKeys, BufferKeys = map(_model_of, ("run", "faults", "group", "buffer"))
-MODELS = (RunKeys, FaultsKeys, GroupKeys, BufferKeys)
+RunKeys, FaultsKeys, GroupKeys, ReductionKeys, BufferKeys = map(
+    _model_of, ("run", "faults", "group", "reduction", "buffer")
+)
+MODELS = (RunKeys, FaultsKeys, GroupKeys, ReductionKeys, BufferKeys)
 """The keys of each section, for telegrams."""
 
 

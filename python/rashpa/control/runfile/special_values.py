@@ -22,6 +22,26 @@ def largest_count(detector: Detector) -> int | None:
     return min(positive) - 1 if positive else None
 
 
+def counts_of(detector: Detector) -> tuple[int, int] | None:
+    """Return the least and the largest value of a pixel with a count, None for float32, whose pixels without a count are NaN."""
+    if detector.pixel not in _LIMITS:
+        return None
+    least, most = _LIMITS[detector.pixel]
+    if detector.masked == "minimum":
+        return least + 1, most
+    most = most if least else most - 1
+    largest = largest_count(detector)
+    return 0, most if largest is None else min(most, largest)
+
+
+def saturated_value(detector: Detector) -> int | None:
+    """Return the value of a pixel with more counts than it can hold: the special value that says so, otherwise the largest value of the type; None for
+    float32."""
+    if detector.pixel not in _LIMITS:
+        return None
+    return next((one.value for one in detector.special if one.meaning == "saturated"), _LIMITS[detector.pixel][1])
+
+
 def problems_of(detector: Detector) -> Iterator[tuple[KeyPath, str]]:
     """Yield each fault with its key."""
     if detector.masked == "minimum":

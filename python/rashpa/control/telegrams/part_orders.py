@@ -64,6 +64,7 @@ class FileMetadata(Section):
     energy_kev: float = 12.4
     wavelength_angstrom: float = Field(default=0.0, description="0: by energy_kev")
     pixel_size_m: float = 75e-6
+    pixel_size_y_m: float = Field(default=0.0, ge=0.0, description="0: as pixel_size_m")
     sensor_material: Text = "Si"
     sensor_thickness_m: float = 320e-6
     count_time_s: float = 0.0

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys, GroupKeys, RunKeys
+from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys, GroupKeys, ReductionKeys, RunKeys
 from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.runfile.links import LinkOptions, default_options
 from rashpa.control.telegrams.part_orders import SinkOrder
@@ -104,9 +104,21 @@ class Card:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reduction:
+    """Describes how the emulator reduces the images of a DTP before it sends them: `keys` are those of [buffer.reduction]. Counts are `least` … `most`,
+    and greater ones become `saturated`; float32 pixels ignore all three. `offset`: the file of the module's offset image, empty without one."""
+
+    keys: ReductionKeys = field(default=ReductionKeys(), metadata={KEYS: ReductionKeys})
+    least: int = 0
+    most: int = 0
+    saturated: int = 0
+    offset: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SourceDtp:
     """Describes a DTP at the emulator: a region of a module, rotated by the emulator (data/geometry/orientation.py), a time slice, its destination,
-    and the links of both ends."""
+    the links of both ends, and the reduction of the region. The placement is that of the reduced image."""
 
     id: int
     module: int
@@ -123,6 +135,7 @@ class SourceDtp:
     flip: bool = False
     link: str = "roce"
     peer_link: str = "roce"
+    reduction: Reduction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

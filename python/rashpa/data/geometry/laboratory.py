@@ -52,6 +52,10 @@ class Plane:
         """Return the plane in another unit of length."""
         return Plane(_times(self.corner, factor), _times(self.fast, factor), _times(self.slow, factor))
 
+    def binned(self, across: int, down: int) -> "Plane":
+        """Return the grid of bins of `across` × `down` pixels, which begins at the same corner."""
+        return Plane(self.corner, _times(self.fast, across), _times(self.slow, down))
+
     def turned(self, way: Orientation, width: int, height: int) -> "Plane":
         """Return the grid of a frame of width × height pixels in the orientation that it has in an image. This grid is that of the frame in readout
         order."""
@@ -80,9 +84,9 @@ class Axes:
         """Return True when one axis is along x and the other along y."""
         return self.fast[1] != self.slow[1]
 
-    def plane(self, beam: Place, pitch: float = 1.0) -> Plane:
-        """Return the grid of an image with pixels of size `pitch`, which the beam hits at `beam`."""
-        fast, slow = _times(_VECTORS[self.fast], pitch), _times(_VECTORS[self.slow], pitch)
+    def plane(self, beam: Place, pitch: float = 1.0, pitch_y: float = 0.0) -> Plane:
+        """Return the grid of an image with pixels of size `pitch`, which the beam hits at `beam`. `pitch_y`: the size along rows of columns, 0 for the same."""
+        fast, slow = _times(_VECTORS[self.fast], pitch), _times(_VECTORS[self.slow], pitch_y or pitch)
         return Plane((0.0, 0.0, 0.0), fast, slow).starting((-beam[0], -beam[1]))
 
 

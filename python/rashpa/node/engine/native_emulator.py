@@ -13,6 +13,9 @@ from rashpa.control.runfile.links import LinkOptions, parameters_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Endpoint
 from rashpa.data.base.books import DataBooks
+from rashpa.data.datasets.calibration_reference import file_of
+from rashpa.data.files.file_names import located
+from rashpa.data.files.regular_file import reason
 from rashpa.node.engine.dataset_parts import spec_of
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
@@ -31,9 +34,9 @@ def emulator_config(
     config = _native.EmulatorConfig()
     loaded = _dataset_of(order, folders, making)
     config.dataset = loaded.dataset
-    _check_turned(order, config.dataset)
+    _check_memory(order, config.dataset)
     links = {one.kind: link_options(one) for one in order.options}
-    config.dtps = [source_dtp(dtp, run) for dtp in order.dtps]
+    config.dtps = [source_dtp(dtp, run, (order.height, order.width), order.pixel, folders) for dtp in order.dtps]
     first = order.dtps[0] if order.dtps else None
     if first is not None:
         config.link, config.destination_link = link_of(first, links), first.peer_link
@@ -107,21 +110,29 @@ def _check_shape(order: telegram.Source, dataset: _native.Dataset) -> None:
         )
 
 
-def _check_turned(order: telegram.Source, dataset: _native.Dataset) -> None:
-    """Raise EngineError when memory does not suffice for rotated copies of modules."""
-    turned = {(dtp.module, dtp.turn, dtp.flip) for dtp in order.dtps if dtp.turn or dtp.flip}
-    pixels = len(turned) * dataset.frames * dataset.width * dataset.height
-    needed, free = pixels * np.dtype(dataset.pixel).itemsize, available_memory_bytes()
-    if turned and needed > free > 0:
+def _check_memory(order: telegram.Source, dataset: _native.Dataset) -> None:
+    """Raise EngineError when memory does not suffice for rotated copies of modules and for reduced frames."""
+    reduced = {
+        (dtp.module, dtp.turn, dtp.flip, dtp.x, dtp.y, dtp.placement.line_bytes * dtp.placement.lines, dtp.reduction)
+        for dtp in order.dtps
+        if dtp.reduction
+    }
+    turned = {(dtp.module, dtp.turn, dtp.flip) for dtp in order.dtps if (dtp.turn or dtp.flip) and not dtp.reduction}
+    frame = dataset.width * dataset.height * np.dtype(dataset.pixel).itemsize
+    needed = dataset.frames * (len(turned) * frame + sum(size for *_, size, _ in reduced))
+    free = available_memory_bytes()
+    if needed > free > 0:
         raise EngineError(
             "resource",
-            f"copies of {len(turned)} turned modules, {dataset.frames} frames each, take {needed / 2**30:,.2f} GiB beside the dataset, and "
+            f"copies of {len(turned)} turned modules and {len(reduced)} reduced regions, {dataset.frames} frames each, take {needed / 2**30:,.2f} GiB beside the dataset, and "
             f"{free / 2**30:,.2f} GiB are free; take a dataset of fewer frames, or more emulators",
         )
 
 
-def source_dtp(dtp: telegram.SourceDtp, run: int) -> _native.SourceDtp:
-    """Return the native form of a DTP, without its link."""
+def source_dtp(
+    dtp: telegram.SourceDtp, run: int, shape: tuple[int, int], pixel: str, folders: Folders
+) -> _native.SourceDtp:
+    """Return the native form of a DTP, without its link. `shape`: (height, width) of the module. Raise EngineError when its offset cannot be read."""
     native_dtp = _native.SourceDtp()
     native_dtp.id = dtp.id
     native_dtp.module = dtp.module
@@ -132,7 +143,27 @@ def source_dtp(dtp: telegram.SourceDtp, run: int) -> _native.SourceDtp:
     native_dtp.run = run
     native_dtp.orientation = _native.Orientation(dtp.turn, dtp.flip)
     native_dtp.destination = native_endpoint(dtp.destination)
+    if dtp.reduction is not None:
+        offset = _offset(dtp, shape, pixel, folders)
+        values, counts = dtp.reduction.keys.model_dump(mode="json"), dtp.reduction
+        native_dtp.reduction = _native.Reduction(values, counts.least, counts.most, counts.saturated, offset)
     return native_dtp
+
+
+def _offset(dtp: telegram.SourceDtp, shape: tuple[int, int], pixel: str, folders: Folders) -> bytes | None:
+    """Return the offset image of a DTP's module, None without one."""
+    if dtp.reduction is None or not dtp.reduction.offset:
+        return None
+    from rashpa.data.datasets.offset_image import read_offset
+
+    name = located(dtp.reduction.offset, Path.cwd())
+    folders.check_file(Path(file_of(name)))
+    try:
+        return read_offset(name, pixel, shape).tobytes()
+    except OSError as error:
+        raise EngineError("file", f"offset of DTP {dtp.id}: {name}: {reason(error)}") from None
+    except ValueError as error:
+        raise EngineError("config", f"offset of DTP {dtp.id}: {error}") from None
 
 
 def _native_placement(place: telegram.Placement) -> _native.Placement:

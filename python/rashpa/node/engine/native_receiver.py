@@ -148,8 +148,11 @@ class _Image:
     def _plane(self, said: ModulePlace, metadata: FileMetadata, first: tuple[int, int]) -> Plane:
         """Return the plane of the module, in m: from its given vectors, otherwise from the beam."""
         if not (said.corner or said.fast or said.slow):
-            beam, pitch = (metadata.beam_center_x or 0.0, metadata.beam_center_y or 0.0), metadata.pixel_size_m
-            return Axes(metadata.image_fast, metadata.image_slow).plane(beam, pitch).starting(first)
+            beam, pitch = (
+                (metadata.beam_center_x or 0.0, metadata.beam_center_y or 0.0),
+                (metadata.pixel_size_m, metadata.pixel_size_y_m),
+            )
+            return Axes(metadata.image_fast, metadata.image_slow).plane(beam, *pitch).starting(first)
         return Plane(*(_vector(said.name, key, getattr(said, key)) for key in ("corner", "fast", "slow")))
 
     def dtp(self, said: DtpPlace) -> _native.NxmxDtp:

@@ -37,6 +37,8 @@ class NativeSource:
         self._groups = tuple(group.name for group in order.groups)
         self._links = {one.kind: link_options(one) for one in order.options}
         self._run = run
+        self._pixels = (order.height, order.width), order.pixel
+        self._folders = folders
         self._seats = {
             str(dtp): (group.name, member.name)
             for group in order.groups
@@ -117,7 +119,7 @@ class NativeSource:
     def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:
         dtps = []
         for dtp in order.dtps:
-            dtps.append(source_dtp(dtp, self._run))
+            dtps.append(source_dtp(dtp, self._run, *self._pixels, self._folders))
             dtps[-1].set_link(link_of(dtp, self._links), dtp.peer_link)
         with native_errors(), self._place.bind():
             ends = self._engine.join(order.group, native_member(order.member), dtps)

@@ -214,5 +214,7 @@ def _images(plan: Plan, buffer: PlannedBuffer) -> tuple[NDArray[Any], NDArray[np
         for dtp in buffer.dtps:
             one, at = dtp.region, dtp.target
             pixels = dtp.orientation.turned(frames.frame(dtp.module % frames.modules, number))
-            images[index, at.y : at.bottom, at.x : at.right] = pixels[one.y : one.bottom, one.x : one.right]
+            images[index, at.y : at.bottom, at.x : at.right] = pixels[
+                one.y : one.bottom : dtp.bins[1], one.x : one.right : dtp.bins[0]
+            ]
     return images, flags

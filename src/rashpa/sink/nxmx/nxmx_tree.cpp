@@ -45,13 +45,13 @@ void link(hid_t group, const char* name, const std::string& path) {
 /// The whole image as seen along the beam from the sample: columns run towards −x, rows towards
 /// −y.
 NxmxModule whole_image(const NxmxMetadata& metadata, const NxmxImages& images) {
-  const double pitch = metadata.pixel_size_m;
+  const double across = metadata.pixel_size_m, down = metadata.pixel_height_m();
   return {.name = "module_0",
           .width = images.width,
           .height = images.height,
-          .corner = {metadata.beam_center_x * pitch, metadata.beam_center_y * pitch, 0},
-          .fast = {-pitch, 0, 0},
-          .slow = {0, -pitch, 0}};
+          .corner = {metadata.beam_center_x * across, metadata.beam_center_y * down, 0},
+          .fast = {-across, 0, 0},
+          .slow = {0, -down, 0}};
 }
 
 /// A dataset of the length of `step`, m, in its direction.
@@ -106,7 +106,7 @@ void write_for_pyfai(hid_t detector, hid_t specific, const NxmxMetadata& metadat
   const std::string path = "/entry/instrument/detector/detectorSpecific/";
   const std::array<std::uint32_t, 2> shape{images.height, images.width};
   h5::array<std::uint32_t>(specific, "shape", shape);
-  const std::array<double, 2> pitch{metadata.pixel_size_m, metadata.pixel_size_m};
+  const std::array<double, 2> pitch{metadata.pixel_height_m(), metadata.pixel_size_m};
   h5::text_attribute(h5::array<double>(specific, "pixel_size", pitch).get(), "units", "m");
   link(detector, "shape", path + "shape");
   link(detector, "max_shape", path + "shape");
@@ -144,7 +144,7 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
   h5::scalar(detector, "beam_center_x", metadata.beam_center_x, "pixel");
   h5::scalar(detector, "beam_center_y", metadata.beam_center_y, "pixel");
   h5::scalar(detector, "x_pixel_size", metadata.pixel_size_m, "m");
-  h5::scalar(detector, "y_pixel_size", metadata.pixel_size_m, "m");
+  h5::scalar(detector, "y_pixel_size", metadata.pixel_height_m(), "m");
   h5::scalar(detector, "count_time", metadata.count_time_s, "s");
   h5::scalar(detector, "frame_time", metadata.frame_time_s, "s");
   if (metadata.bit_depth_readout > 0) {  // 0: not known

@@ -225,7 +225,7 @@ void write_start(Cbor& out, const Series& series, const Output& output, const Nx
   start.key("pixel_mask_enabled").flag(!metadata.pixel_mask.empty());
   write_mask(start, output, metadata);
   positive(start, "pixel_size_x", metadata.pixel_size_m);
-  positive(start, "pixel_size_y", metadata.pixel_size_m);
+  positive(start, "pixel_size_y", metadata.pixel_height_m());
   const ValueRange range = value_range(
       output.pixel, output.delivered ? std::optional(output.largest_count) : std::nullopt, metadata.saturation_value);
   if (range.most)
