@@ -99,6 +99,7 @@ KEYS = {
     "Emulator card": Key("Emulator", '[[emulator]]\nname = "e"\nengine = "fpga"\ncard = "PATH"', cards("emulator")),
     "OnlyEmulator card": Key("Emulator", '[emulator]\nengine = "fpga"\ncard = "PATH"', cards("emulator")),
     "Buffer card": Key("Buffer", "", cards("receiver")),  # in the example of such a unit
+    "Reduction offset": Key("Buffer", '[buffer.reduction]\noffset = ["PATH"]', read("emulator")),
     "FilesSpec files": Key("dataset", FILES, read("emulator")),
     "DirectorySpec path": Key("dataset", 'kind = "directory"\npath = "PATH"', read("emulator")),
     "StoredSpec path": Key("dataset", STORED.format('path = "PATH"'), read("emulator")),

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.control.runfile import engine_keys  # noqa: E402
+from rashpa.control.runfile.buffer_section import Reduction  # noqa: E402
 from rashpa.control.runfile.engine_keys import MODELS, BufferKeys, FaultsKeys, keys_of, stub_text  # noqa: E402
 from rashpa.control.runfile.run_file import Buffer, Faults, Group, Run  # noqa: E402
 from rashpa.control.runfile.schemas import schema_path  # noqa: E402
@@ -30,9 +31,15 @@ DECLARED = json.loads(native.sections_json())
 def test_the_schema_of_sections_is_what_the_native_module_declares() -> None:
     assert json.loads(schema_path("sections.json").read_text(encoding="utf-8")) == DECLARED
     assert [tuple(model.model_fields) for model in MODELS] == [
-        tuple(one["name"] for one in DECLARED[section]) for section in ("run", "faults", "group", "buffer")
+        tuple(one["name"] for one in DECLARED[section]) for section in ("run", "faults", "group", "reduction", "buffer")
     ]
-    sections: dict[str, type[Section]] = {"run": Run, "faults": Faults, "group": Group, "buffer": Buffer}
+    sections: dict[str, type[Section]] = {
+        "run": Run,
+        "faults": Faults,
+        "group": Group,
+        "reduction": Reduction,
+        "buffer": Buffer,
+    }
     for section, model in sections.items():
         assert {one["name"] for one in DECLARED[section]} <= set(model.model_fields), section
     assert stub_text() == (Path(engine_keys.__file__).with_suffix(".pyi")).read_text(encoding="utf-8")
@@ -54,7 +61,7 @@ def test_every_key_of_faults_reaches_the_native_plan_and_a_wrong_one_is_refused_
 
 
 def test_every_key_of_a_buffer_is_in_its_telegram_or_worked_out_by_the_plan() -> None:
-    by_the_plan = {"receiver", "group", "region", "bands", "device", "devices"}
+    by_the_plan = {"receiver", "group", "region", "bands", "device", "devices", "reduction"}
     parts = {"dtp", "kernel", "sink"}
     named = {field.name for field in dataclasses.fields(telegram.Buffer)} | set(BufferKeys.model_fields)
     assert set(Buffer.model_fields) - named == (by_the_plan | parts) - {"device"}
