@@ -63,8 +63,7 @@ inline const Parameters<dataset::Reduction>& reduction_parameters() {
           .add({.name = "bin_y", .doc = "rows that become one", .least = 1, .most = dataset::kLargestBin},
                &Reduction::bin_y)
           .add({.name = "bin_by",
-                .doc = "value of a bin: the sum of its pixels, masked with any of them; or the mean of those with a "
-                       "count, rounded to the nearest",
+                .doc = "sum: of all pixels, none may lack a count; mean: of those with a count, rounded to the nearest",
                 .choices = {"sum", "mean"}},
                &Reduction::bin_by);
   return declared;
