@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rashpa.beamline.extra import missing
 from rashpa.beamline.images import Images, images_of
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.plan.model import Plan
 from rashpa.control.run.run_session import RunSession, SessionError, plan_with
 from rashpa.control.runfile.token import token_of_environment
+from rashpa.data.base.extras import missing
 from rashpa.data.making.frames_file import COLUMN_CHUNK, COLUMNS, IMAGES, frames_path, write_frames_file
 from rashpa.data.parts.run_parts import StoredRunError
 

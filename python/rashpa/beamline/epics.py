@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from rashpa.beamline.extra import missing
 from rashpa.beamline.images import images_of
 from rashpa.control.handover.journal import JournalError
 from rashpa.control.plan.model import Plan
 from rashpa.control.run.run_session import Counts, RunSession, SessionError, plan_with
+from rashpa.data.base.extras import missing
 from rashpa.data.base.tai import utc_of_tai
 from rashpa.data.figures.view_bytes import view_of_bytes
 

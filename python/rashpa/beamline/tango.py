@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from rashpa.beamline.extra import missing
 from rashpa.beamline.images import Images, images_of
 from rashpa.control.handover.journal import JournalError
 from rashpa.control.handover.steering import SteerError, stacks_end_every
@@ -15,6 +14,7 @@ from rashpa.control.plan.model import Plan
 from rashpa.control.run.run_session import Counts, RunSession, SessionError, plan_with
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.data.base.extras import missing
 
 try:
     from tango import AttrWriteType, DevState, Except, GreenMode

@@ -14,7 +14,7 @@ sys.modules["{package}"] = None
 import rashpa
 import rashpa.beamline
 import rashpa.cli.main
-from rashpa.beamline.extra import MissingExtraError
+from rashpa.data.base.extras import MissingExtraError
 try:
     import rashpa.beamline.{module}
 except MissingExtraError as error:

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from rashpa.beamline.extra import MissingExtraError
 from rashpa.cli.completion import run_files
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.data.base.exit_code import ExitCode
+from rashpa.data.base.extras import MissingExtraError
 from rashpa.data.base.tai import leap_caution
 
 

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from rashpa.beamline.extra import MissingExtraError
 from rashpa.cli.completion import run_files
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.data.base.exit_code import ExitCode
+from rashpa.data.base.extras import MissingExtraError
 
 
 def tango(

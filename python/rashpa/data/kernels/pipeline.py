@@ -19,19 +19,23 @@ import json
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rashpa import _native
 from rashpa.data.base.pixels import Masking, Pixels, counts_of, delivered, masking_of, named, plain, with_masking
+from rashpa.data.base.sparse_arrays import csr_of
 from rashpa.data.files.array_file import cast_exactly
 from rashpa.data.geometry import given
 from rashpa.data.kernels.python_call import PythonCall, PythonKernelError, declared_of, native_kernel
 from rashpa.data.stored.run_facts import DECISIONS
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Value = bool | int | float | str
 
@@ -61,10 +65,16 @@ def available_units() -> dict[str, tuple[bool, str]]:
 
 @dataclass(frozen=True)
 class PixelList:
-    """Holds pixels selected from an image, in ascending order. `index`: row · width + column."""
+    """Holds pixels selected from an image of `shape`, in ascending order. `index`: row · width + column."""
 
     index: NDArray[np.uint32]
     value: NDArray[Any]
+    shape: tuple[int, int] = field(default=(0, 0), repr=False)
+
+    @property
+    def csr(self) -> csr_array:
+        """Return the list as an array of SciPy, [row][column]; unlisted pixels are 0. Raise MissingExtraError without SciPy."""
+        return csr_of(self.index, self.value, self.shape)
 
 
 @dataclass(frozen=True)
@@ -202,7 +212,8 @@ class Found(Sequence[Image]):
         pixel_list = None
         if accepted and self.makes_lists:
             entries = slice(int(self.list_ptr[number]), int(self.list_ptr[number + 1]))
-            pixel_list = PixelList(self.list_index[entries], self.list_value[entries])
+            height, width = self.pixels.shape[-2:]
+            pixel_list = PixelList(self.list_index[entries], self.list_value[entries], (height, width))
         tables = {}
         for name, (ptr, columns) in self.tables.items():
             rows = slice(int(ptr[number]), int(ptr[number + 1]))

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rashpa.data.base.bad_file import blaming
 from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking
+from rashpa.data.base.sparse_arrays import csr_of
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined.combined import left_out_in, parts_in
@@ -23,6 +24,9 @@ from rashpa.data.stored.reader import Run, open_run
 from rashpa.data.stored.run_facts import COMPLETENESS, RunFacts, RunTables, TableFacts, hit_column_of
 from rashpa.data.stored.stored_piece import no_value
 from rashpa.data.stored.stored_places import MASTER_GONE
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class JoinedRun(Closed):
@@ -145,6 +149,13 @@ class JoinedRun(Closed):
         """Return pixel indices and values of a sparse image."""
         run, place = self._place(index)
         return run.sparse(place)
+
+    @property
+    def csr(self) -> ImageSequence[csr_array]:
+        """Return the lists as arrays of SciPy, as Run.csr does."""
+        if self.form != "sparse":
+            raise TypeError(f"{self.path.name} leads to dense images; take image() or frames")
+        return ImageSequence(lambda index: csr_of(*self.sparse(index), self.shape), range(len(self)))
 
     def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
         """Return the rows of table `name` for stored image `index`: an array for each column. Raise KeyError for an unknown table."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from rashpa.data.base.bad_file import BadFileError, blaming, is_own
 from rashpa.data.base.closed import Coming
 from rashpa.data.base.pixels import Pixels
 from rashpa.data.base.rashpa_error import RashpaError
+from rashpa.data.base.sparse_arrays import csr_of
 from rashpa.data.files.file_names import expanded
 from rashpa.data.files.hdf5.selection import whole
 from rashpa.data.files.hdf5.tree import Array, Hdf5File
@@ -27,6 +28,9 @@ from rashpa.data.parts.older_files import MASTER
 from rashpa.data.parts.run_parts import data_file, is_complete, prefix_of
 from rashpa.data.stored.image_facts import ImageFacts
 from rashpa.data.stored.run_facts import COMPLETENESS, DECISIONS, LostRun
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _LOOK_S = 0.01  # a wait in pieces, so that Ctrl-C is heard
 _FOLLOW_S = 10.0  # until a data file shows an image that its journal calls written
@@ -58,6 +62,11 @@ class LiveImage:
         if not isinstance(self.stored, tuple):
             raise TypeError("this run stores dense images; take .pixels")
         return self.stored
+
+    @property
+    def csr(self) -> csr_array:
+        """Return the list as an array of SciPy, as rashpa.open does."""
+        return csr_of(*self.list, self.shape)
 
     @cached_property
     def pixels(self) -> Pixels:

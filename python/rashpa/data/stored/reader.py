@@ -15,6 +15,7 @@ from rashpa.data.base.bad_file import BadFileError, blaming, is_own
 from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking, Pixels, with_masking
 from rashpa.data.base.rashpa_error import old_names
+from rashpa.data.base.sparse_arrays import csr_of
 from rashpa.data.files.file_names import HDF5, absent, natural
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.files.regular_file import open_shared, reason
@@ -51,6 +52,9 @@ from rashpa.data.stored.stored_facts import (
 )
 from rashpa.data.stored.stored_places import StoredPlaces, absent_images, absent_lists
 from rashpa.data.stored.stored_products import StoredProducts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 if not TYPE_CHECKING:  # a type checker would believe that every name is there
     __getattr__ = old_names(__name__, RunFileError=StoredRunError)
@@ -185,6 +189,13 @@ class Run(Closed):
         if self._frame_ptr is None:
             raise TypeError(f"{self.path.name} holds dense images; take image() or frames")
         return ImageSequence(self.sparse, range(len(self)))
+
+    @property
+    def csr(self) -> ImageSequence[csr_array]:
+        """Return the lists as arrays of SciPy, [row][column], one for each stored image. Unlisted pixels are 0, masked and lost ones too (`invalid`).
+        Raise TypeError when the run holds dense images, MissingExtraError without SciPy."""
+        lists = self.lists
+        return ImageSequence(lambda index: csr_of(*lists[index], self.shape), range(len(self)))
 
     @property
     def densified(self) -> ImageSequence[Pixels]:
