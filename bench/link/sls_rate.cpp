@@ -171,6 +171,7 @@ int run(const std::string& mode, const Arguments& given) {
   Options options;
   options.gro = number(given, "gro", 1) != 0;
   options.interfaces = 2;
+  if (given.contains("engine") && given.at("engine") == "xdp") options.engine = EngineKind::xdp;
   options.socket_buffer = static_cast<std::uint32_t>(number(given, "buffer", 100)) << 20U;
   const auto ports = static_cast<std::uint32_t>(number(given, "ports", 1));
   const auto threads = static_cast<std::uint32_t>(number(given, "threads", 1));

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rashpa.control.capacity.packets import Lines, traffic_of
+from rashpa.control.plan.checks import sls_check
 from rashpa.control.plan.checks.sls_check import port_of
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
@@ -145,3 +146,31 @@ def test_ports_have_the_shapes_and_packets_of_the_detectors(
     assert traffic.packets == packets
     narrow = 2 if keys.get("bits") == 4 else 1
     assert traffic.wire_bytes == port.rows * port.row_bytes // narrow + packets * (38 + 28 + 48)
+
+
+XDP = 'interfaces = 2\nengine = "xdp"'
+
+
+def test_xdp_needs_the_ipv4_address_of_an_interface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sls_check, "xdp_lacking", lambda: "")
+    plan = plan_of(tmp_path, sls=XDP, more='[receiver]\naddress = "10.1.1.1"')
+    assert plan.file.link.of("sls").engine == "xdp"
+    for address in ("0.0.0.0", "::1"):
+        with pytest.raises(RunFileError, match="engine: xdp reads one interface by its IPv4 address") as refused:
+            plan_of(tmp_path, sls=XDP, more=f'[receiver]\naddress = "{address}"')
+        assert "run.toml" in str(refused.value)
+
+
+def test_xdp_is_refused_where_a_node_of_this_machine_may_not_use_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sls_check, "xdp_lacking", lambda: "Operation not permitted")
+    with pytest.raises(RunFileError, match=r"CAP_BPF.*Operation not permitted; run its node as root"):
+        plan_of(tmp_path, sls=XDP)
+    elsewhere = '[receiver]\nnode = "https://daq:8443"\naddress = "10.1.1.1"'
+    assert plan_of(tmp_path, sls=XDP, more=elsewhere).receivers[0].machine == "daq"
+
+
+def test_a_kernel_without_xdp_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sls_check, "_AF_XDP", 43)  # AF_SMC or none: without the arguments of a socket of packets
+    assert sls_check.xdp_lacking() != ""

@@ -186,40 +186,66 @@ bool Assembly::refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept {
   return true;
 }
 
-void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear,
-                         std::span<const std::byte> bytes, std::optional<std::uint32_t> crc,
-                         std::int64_t now) noexcept {
+Assembly::Image* Assembly::admit_lines(std::uint64_t index, std::uint64_t linear, std::uint64_t bytes) noexcept {
   if (!in_pieces_) ++packets_;
   if (index < next_ || index >= granted() || index >= most_) {
     if (sight_ == Sight::lines && not_free_ == NotFree::overrun && index >= granted() && index < most_) {
       overrun_[index % placement_.slots] = index;
     }
-    return count_not_free(index);
+    count_not_free(index);
+    return nullptr;
   }
-  if (linear % unit_ != 0 || bytes.size() % unit_ != 0) [[unlikely]] {
-    if (!refine_for(linear, bytes.size())) return counters_->refused_alignment.add(1);
+  if (linear % unit_ != 0 || bytes % unit_ != 0) [[unlikely]] {
+    if (!refine_for(linear, bytes)) {
+      counters_->refused_alignment.add(1);
+      return nullptr;
+    }
   }
   Image& image = open_image(index);
-  if (!belongs(image)) return;
+  if (!belongs(image)) return nullptr;
   if (!image.begun || after(image.line_psn)) image.line_psn = psn_;
   image.begun = true;
-  memory::stream_copy(lines_ + offset, bytes);  // emit() comes behind a fence
-  const std::uint64_t units = bytes.size() / unit_;
+  return &image;
+}
+
+void Assembly::mark_lines(Image& image, std::uint64_t linear, std::uint64_t bytes, std::int64_t now) noexcept {
+  const std::uint64_t units = bytes / unit_;
   const std::uint64_t fresh = image.map.set(linear / unit_, units);
-  if (sight_ == Sight::lines && !image.event) put_bare_event(index, now);
+  if (sight_ == Sight::lines && !image.event) put_bare_event(image.index, now);
+  if (image.event) image.last_packet_ns = now;
+  counters_->payload_bytes.add(bytes);
+  if (fresh != units) count_packet(counters_->duplicate_packets);
+}
+
+void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear,
+                         std::span<const std::byte> bytes, std::optional<std::uint32_t> crc,
+                         std::int64_t now) noexcept {
+  Image* const image = admit_lines(index, linear, bytes.size());
+  if (image == nullptr) return;
+  memory::stream_copy(lines_ + offset, bytes);  // emit() comes behind a fence
   if (sight_ == Sight::lines) {
     // Nothing to compare a checksum with. A record that comes after all has it made from memory.
-  } else if (linear == image.crc_bytes) {
-    image.crc = crc ? join_(image.crc, *crc, bytes.size()) : crc32c(bytes, image.crc);
-    image.crc_bytes += bytes.size();
-  } else if (linear < image.crc_bytes) {
+  } else if (linear == image->crc_bytes) {
+    image->crc = crc ? join_(image->crc, *crc, bytes.size()) : crc32c(bytes, image->crc);
+    image->crc_bytes += bytes.size();
+  } else if (linear < image->crc_bytes) {
     // Bytes that the checksum covers were written again, perhaps with others: it is made anew from memory at the end.
-    image.crc = 0;
-    image.crc_bytes = 0;
+    image->crc = 0;
+    image->crc_bytes = 0;
   }
-  if (image.event) image.last_packet_ns = now;
-  counters_->payload_bytes.add(bytes.size());
-  if (fresh != units) count_packet(counters_->duplicate_packets);
+  mark_lines(*image, linear, bytes.size(), now);
+}
+
+void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, const ScatteredBytes& bytes,
+                         std::int64_t now) noexcept {
+  Image* const image = admit_lines(index, linear, bytes.size());
+  if (image == nullptr) return;
+  std::byte* to = lines_ + offset;
+  bytes.for_each([&to](std::span<const std::byte> run) {
+    memory::stream_copy(to, run);  // emit() comes behind a fence
+    to += run.size();
+  });
+  mark_lines(*image, linear, bytes.size(), now);
 }
 
 bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rashpa/link/arrivals/receiver_memory.hpp"
+#include "rashpa/link/arrivals/scattered_bytes.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/wire/dual_crc.hpp"
@@ -78,6 +79,9 @@ class Assembly {
   /// the link has computed it. Slots that are not free are not touched.
   void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, std::span<const std::byte> bytes,
                  std::optional<std::uint32_t> crc, std::int64_t now) noexcept;
+  /// Writes lines that came in several pieces; for Sight::lines alone.
+  void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, const ScatteredBytes& bytes,
+                 std::int64_t now) noexcept;
   /// Handles an event and writes its record to `offset`.
   void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
@@ -137,6 +141,10 @@ class Assembly {
   };
 
   Image& open_image(std::uint64_t index) noexcept;
+  /// Returns the image of lines that may be written; null, after counting them, for others.
+  [[nodiscard]] Image* admit_lines(std::uint64_t index, std::uint64_t linear, std::uint64_t bytes) noexcept;
+  /// Marks lines that were written.
+  void mark_lines(Image& image, std::uint64_t linear, std::uint64_t bytes, std::int64_t now) noexcept;
   void count_not_free(std::uint64_t index) noexcept;
   /// Counts the current packet once, however many pieces it has.
   void count_packet(Counter& counter) noexcept {

@@ -48,11 +48,15 @@ const Parameters<Options>& parameters() {
                 .most = 281474976710655},
                &Options::first_frame)
           .add({.name = "socket_buffer",
-                .doc = "bytes asked of the kernel for each UDP port",
+                .doc = "bytes asked of the kernel for each UDP port (xdp: and queue of the interface)",
                 .least = 4096,
                 .most = 2147483648},
                &Options::socket_buffer)
-          .add({.name = "gro", .doc = "receiver: take merged datagrams from the kernel"}, &Options::gro);
+          .add({.name = "gro", .doc = "receiver: take merged datagrams from the kernel"}, &Options::gro)
+          .add({.name = "engine",
+                .doc = "receiver: UDP sockets, or AF_XDP, which needs IPv4, root and Linux 6.6",
+                .choices = {"socket", "xdp"}},
+               &Options::engine);
   return declared;
 }
 

@@ -17,6 +17,8 @@ enum class Detector : std::uint8_t { jungfrau, eiger, moench };
 enum class Flip : std::uint8_t { detector, none, even, odd, all };
 /// The half of a byte that has the first of its two 4-bit pixels. Sources disagree on it.
 enum class Nibbles : std::uint8_t { low_first, high_first };
+/// The receiver's way to datagrams: UDP sockets, or AF_XDP before the kernel's own stack.
+enum class EngineKind : std::uint8_t { socket, xdp };
 
 /// The detector's settings that change its datagrams, on which both ends of a run must agree; then the receiver's own
 /// settings.
@@ -33,6 +35,7 @@ struct Options {
   std::uint64_t first_frame = 0;             ///< number of the run's first frame; 0: that of the first frame that comes
   std::uint32_t socket_buffer = 100U << 20;  ///< bytes requested from the kernel for each port
   bool gro = true;                           ///< take merged datagrams from the kernel (UDP_GRO)
+  EngineKind engine = EngineKind::socket;    ///< of the receiver
 };
 
 /// Returns the options of a telegram, under the names of the run file's keys.

@@ -13,6 +13,11 @@ struct PortCounters : ReceiverCounters {
   NamedCounter no_frame{*this, "no_frame"};  ///< packets that belong to no frame of the run: sent before it, or far off
   NamedCounter number_falls{*this, "number_falls"};  ///< times that a port's frame numbers restarted
   NamedCounter host_drops{*this, "host_drops"};      ///< datagrams for which a socket of this host had no room
+  NamedCounter bad_checksum{*this, "bad_checksum"};  ///< with engine xdp: datagrams with a wrong checksum of IP or UDP
+  /// of host_drops: datagrams that AF_XDP had no memory for, or could not take for another reason
+  NamedCounter xdp_dropped{*this, "xdp_dropped"};
+  NamedCounter xdp_ring_full{*this, "xdp_ring_full"};        ///< of host_drops: datagrams whose port's ring was full
+  NamedCounter xdp_memory_empty{*this, "xdp_memory_empty"};  ///< times that a queue had no memory for a frame
 };
 
 }  // namespace rashpa::link::sls

@@ -64,10 +64,12 @@ bool PortHandler::ours(const Header& header) noexcept {
   return true;
 }
 
-void PortHandler::handle(std::span<const std::byte> datagram, std::int64_t now) noexcept {
+void PortHandler::handle(const ScatteredBytes& datagram, std::int64_t now) noexcept {
   counters_->packets.add(1);
   if (datagram.size() != kHeaderBytes + shape_.payload) return counters_->malformed.add(1);
-  const Header header = load_header(datagram.first<kHeaderBytes>());
+  std::array<std::byte, kHeaderBytes> bytes;  // NOLINT: written by the copy
+  datagram.subrange(0, kHeaderBytes).copy_to(bytes.data());
+  const Header header = load_header(bytes);
   if (header.version != kVersion || header.type != type_of(options_.detector)) return counters_->malformed.add(1);
   if (!ours(header)) return counters_->wrong_port.add(1);
   const std::span<const Piece> pieces = map_->pieces(header.packet_number);
@@ -76,23 +78,28 @@ void PortHandler::handle(std::span<const std::byte> datagram, std::int64_t now) 
   const std::optional<std::uint64_t> frame = count_.frame(header.frame_number);
   if (count_.falls() != falls) counters_->number_falls.add(1);
   if (!frame) return counters_->no_frame.add(1);
-  put(*frame, pieces, widened(datagram.subspan(kHeaderBytes)), header, now);
+  const ScatteredBytes payload = datagram.subrange(kHeaderBytes, shape_.payload);
+  if (wide_.empty()) return put(*frame, pieces, payload, header, now);
+  widen(payload);
+  const std::span<const std::byte> wide = wide_;
+  put(*frame, pieces, ScatteredBytes(std::span(&wide, 1)), header, now);
 }
 
-std::span<const std::byte> PortHandler::widened(std::span<const std::byte> payload) noexcept {
-  if (wide_.empty()) return payload;
+void PortHandler::widen(const ScatteredBytes& payload) noexcept {
   const bool low_first = options_.nibbles == Nibbles::low_first;
   constexpr std::byte kNibble{0xF};
-  for (std::size_t i = 0; i < payload.size(); ++i) {
-    const std::byte low = payload[i] & kNibble;
-    const std::byte high = payload[i] >> 4;
-    wide_[2 * i] = low_first ? low : high;
-    wide_[2 * i + 1] = low_first ? high : low;
-  }
-  return wide_;
+  std::byte* to = wide_.data();
+  payload.for_each([&](std::span<const std::byte> run) {
+    for (const std::byte pair : run) {
+      const std::byte low = pair & kNibble;
+      const std::byte high = pair >> 4;
+      *to++ = low_first ? low : high;
+      *to++ = low_first ? high : low;
+    }
+  });
 }
 
-void PortHandler::put(std::uint64_t frame, std::span<const Piece> pieces, std::span<const std::byte> payload,
+void PortHandler::put(std::uint64_t frame, std::span<const Piece> pieces, const ScatteredBytes& payload,
                       const Header& header, std::int64_t now) noexcept {
   ++packet_;
   for (const Piece& piece : pieces) {
@@ -106,7 +113,7 @@ void PortHandler::put(std::uint64_t frame, std::span<const Piece> pieces, std::s
     const Placement& place = dtp.placement;
     const std::uint64_t offset = place.image_offset(*index) + piece.line * place.pitch + piece.column;
     const std::uint64_t linear = std::uint64_t{piece.line} * place.line_bytes + piece.column;
-    tile.assembly.put_lines(*index, offset, linear, payload.subspan(piece.at, piece.bytes), std::nullopt, now);
+    tile.assembly.put_lines(*index, offset, linear, payload.subrange(piece.at, piece.bytes), now);
     if (first) tile.assembly.describe(*index, words_of(header), flags_of(options_.detector, header));
     tile.touched = true;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rashpa/link/arrivals/assembly.hpp"
+#include "rashpa/link/arrivals/scattered_bytes.hpp"
 #include "rashpa/link/arrivals/told.hpp"
 #include "rashpa/link/sls/frame_counts.hpp"
 #include "rashpa/link/sls/header.hpp"
@@ -40,7 +41,10 @@ class PortHandler {
   /// Updates the free slots for the datagrams that follow.
   void refresh(std::int64_t now, ArrivalOutput& out) noexcept;
   /// Handles one datagram.
-  void handle(std::span<const std::byte> datagram, std::int64_t now) noexcept;
+  void handle(const ScatteredBytes& datagram, std::int64_t now) noexcept;
+  void handle(std::span<const std::byte> datagram, std::int64_t now) noexcept {
+    handle(ScatteredBytes(std::span(&datagram, 1)), now);
+  }
   /// Returns the frame number of a datagram of this port; nothing for any other datagram.
   [[nodiscard]] std::optional<std::uint64_t> number_of(std::span<const std::byte> datagram) const noexcept;
   /// Decides images of all tiles. Call it regularly, also when nothing comes.
@@ -54,9 +58,9 @@ class PortHandler {
 
  private:
   [[nodiscard]] bool ours(const Header& header) noexcept;
-  void put(std::uint64_t frame, std::span<const Piece> pieces, std::span<const std::byte> payload, const Header& header,
+  void put(std::uint64_t frame, std::span<const Piece> pieces, const ScatteredBytes& payload, const Header& header,
            std::int64_t now) noexcept;
-  [[nodiscard]] std::span<const std::byte> widened(std::span<const std::byte> payload) noexcept;
+  void widen(const ScatteredBytes& payload) noexcept;
 
   Options options_;
   PortShape shape_;

@@ -180,7 +180,7 @@ TEST(SlsPortHandler, what_is_no_datagram_of_this_port_is_counted_and_changes_not
     bytes[at] = std::byte{value};
     return bytes;
   };
-  bench.port.handle({}, 1);
+  bench.port.handle(std::span<const std::byte>(), 1);
   bench.port.handle(std::span(good).first(40), 1);
   bench.port.handle(std::span(good).first(good.size() - 1), 1);
   bench.port.handle(broken(46, 1), 1);

@@ -32,11 +32,22 @@ roce::UdpSocket PortSocket::bound(const std::string& address, std::uint16_t port
 PortSocket::PortSocket(const std::string& address, std::uint16_t port, std::uint32_t payload, const Options& options)
     : socket_(bound(address, port, options)),
       intake_(socket_, intake_options(payload, options)),
-      local_(socket_.local()) {}
+      local_(socket_.local()),
+      pieces_(intake_.batch()),
+      taken_(intake_.batch()) {}
 
-std::span<const std::byte> PortSocket::peek(std::span<std::byte> room) noexcept {
+std::span<const Intake> PortSocket::receive(bool& drained) noexcept {
+  const std::span<roce::Datagram> datagrams = intake_.receive(drained);
+  for (std::size_t i = 0; i < datagrams.size(); ++i) {
+    pieces_[i] = datagrams[i].bytes;
+    taken_[i] = {ScatteredBytes(std::span(pieces_).subspan(i, 1)), datagrams[i].segment};
+  }
+  return std::span(taken_).first(datagrams.size());
+}
+
+std::optional<std::span<const std::byte>> PortSocket::peek(std::span<std::byte> room) noexcept {
   const ssize_t taken = recv(socket_.fd(), room.data(), room.size(), MSG_PEEK | MSG_DONTWAIT);
-  return room.first(taken > 0 ? static_cast<std::size_t>(taken) : 0);
+  return taken < 0 ? std::nullopt : std::optional(room.first(static_cast<std::size_t>(taken)));
 }
 
 void PortSocket::discard() noexcept {
@@ -44,13 +55,12 @@ void PortSocket::discard() noexcept {
   [[maybe_unused]] const ssize_t taken = recv(socket_.fd(), &one, 1, MSG_DONTWAIT | MSG_TRUNC);
 }
 
-std::uint64_t PortSocket::take_drops() noexcept {
+void PortSocket::count_drops(PortCounters& counters) noexcept {
   std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
   socklen_t size = sizeof info;
-  if (getsockopt(socket_.fd(), SOL_SOCKET, SO_MEMINFO, info.data(), &size) != 0) return 0;
-  const std::uint32_t fresh = info[SK_MEMINFO_DROPS] - drops_;
+  if (getsockopt(socket_.fd(), SOL_SOCKET, SO_MEMINFO, info.data(), &size) != 0) return;
+  counters.host_drops.add(info[SK_MEMINFO_DROPS] - drops_);
   drops_ = info[SK_MEMINFO_DROPS];
-  return fresh;
 }
 
 }  // namespace rashpa::link::sls

@@ -5,6 +5,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/sls/receiver_thread.hpp"
+#include "rashpa/link/sls/xdp/engine.hpp"
 
 namespace rashpa::link::sls {
 
@@ -34,13 +35,27 @@ std::uint32_t tiles_of_a_port(const Options& options, const std::vector<Receiver
 
 struct SlsReceiver::Impl {
   Impl(const Options& options, std::size_t count) : counts(options.first_frame, count) {}
+  void use_xdp(const ReceiverConfig& config);
 
   FrameCounts counts;
   std::uint32_t tiles = 1;
   std::vector<std::unique_ptr<PortCounters>> counters;
+  std::unique_ptr<xdp::Engine> xdp;  // null: the ports' sockets take their datagrams
   std::vector<std::unique_ptr<Port>> ports;
   std::vector<std::unique_ptr<ReceiverThread>> threads;
 };
+
+void SlsReceiver::Impl::use_xdp(const ReceiverConfig& config) {
+  std::vector<xdp::Engine::PortEnd> ends;
+  for (const auto& port : ports) {
+    ends.push_back({.socket = &port->socket,
+                    .stride = kHeaderBytes + port->handler.shape().payload,
+                    .counters = counters[port->place % config.threads].get()});
+  }
+  xdp = std::make_unique<xdp::Engine>(config.options, ends);
+  auto intakes = xdp->intakes();
+  for (std::size_t p = 0; p < ports.size(); ++p) ports[p]->engine = std::move(intakes[p]);
+}
 
 SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& memory,
                          const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
@@ -72,6 +87,7 @@ SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& mem
                              region, impl_->counts, *impl_->counters[p % config.threads]}}));
     for (auto& tile : impl_->ports.back()->handler.tiles()) add_dtp(*tile);
   }
+  if (config.options.engine == EngineKind::xdp) impl_->use_xdp(config);
   for (std::uint32_t t = 0; t < config.threads; ++t) {
     std::vector<Port*> own;
     for (std::size_t p = t; p < ports; p += config.threads) own.push_back(impl_->ports[p].get());

@@ -37,10 +37,10 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       sockets_(epoll_create1(EPOLL_CLOEXEC)) {
   if (sockets_ < 0)
     throw ResourceError(fmt::format("sls: epoll: {}; check the limit of open files", errno_text(errno)));
-  for (const Port* port : ports_) {
+  for (Port* port : ports_) {
     epoll_event event{};
     event.events = EPOLLIN;
-    if (epoll_ctl(sockets_, EPOLL_CTL_ADD, port->socket.fd(), &event) == 0) continue;
+    if (epoll_ctl(sockets_, EPOLL_CTL_ADD, port->intake().fd(), &event) == 0) continue;
     const int code = errno;
     ::close(sockets_);
     throw ResourceError(
@@ -56,14 +56,14 @@ void ReceiverThread::look_for_first(std::int64_t now) noexcept {
   std::array<std::byte, kHeaderBytes> room{};
   for (Port* port : ports_) {
     for (int i = 0; i < kTries && !counts_->offered(port->place); ++i) {
-      const auto bytes = port->socket.peek(room);
-      if (bytes.empty()) break;
-      if (const auto number = port->handler.number_of(bytes)) {
+      const auto bytes = port->intake().peek(room);
+      if (!bytes) break;
+      if (const auto number = port->handler.number_of(*bytes)) {
         counts_->offer(port->place, *number, now);
       } else {
         counters_->packets.add(1);
         counters_->malformed.add(1);
-        port->socket.discard();
+        port->intake().discard();
       }
     }
   }
@@ -73,19 +73,21 @@ void ReceiverThread::look_for_first(std::int64_t now) noexcept {
 // True when something has come.
 bool ReceiverThread::take(Port& port, std::int64_t now, bool tidy, bool& drained) noexcept {
   bool empty = true;
-  const std::span<roce::Datagram> datagrams = port.socket.receive(empty);
+  PortIntake& intake = port.intake();
+  const std::span<const Intake> datagrams = intake.receive(empty);
   if (!datagrams.empty()) port.handler.refresh(now, output_);
-  for (const roce::Datagram& datagram : datagrams) {
-    const std::size_t segment = datagram.segment == 0 ? datagram.bytes.size() : datagram.segment;
-    std::span<const std::byte> rest = datagram.bytes;
+  for (const Intake& datagram : datagrams) {
+    const std::size_t size = datagram.bytes.size();
+    const std::size_t segment = datagram.segment == 0 ? size : datagram.segment;
+    std::size_t at = 0;
     do {
-      const std::size_t bytes = std::min(segment, rest.size());
-      port.handler.handle(rest.first(bytes), now);
-      rest = rest.subspan(bytes);
-    } while (!rest.empty());
-    port.bytes += datagram.bytes.size();
+      const std::size_t bytes = std::min(segment, size - at);
+      port.handler.handle(datagram.bytes.subrange(at, bytes), now);
+      at += bytes;
+    } while (at < size);
+    port.bytes += size;
   }
-  const bool a_queue = port.bytes > port.socket.buffer();
+  const bool a_queue = port.bytes > intake.buffer();
   if (datagrams.empty() || a_queue || tidy) {
     const Taken taken = datagrams.empty() ? Taken::all : a_queue ? Taken::a_queue : Taken::some;
     if (taken != Taken::some) port.bytes = 0;
@@ -102,7 +104,7 @@ void ReceiverThread::decide_all(std::int64_t now) noexcept {
 }
 
 void ReceiverThread::count_drops() noexcept {
-  for (Port* port : ports_) counters_->host_drops.add(port->socket.take_drops());
+  for (Port* port : ports_) port->intake().count_drops(*counters_);
 }
 
 bool ReceiverThread::something_changed() noexcept {

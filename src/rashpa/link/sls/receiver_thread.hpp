@@ -18,7 +18,10 @@ struct Port {
   std::size_t place;
   PortSocket socket;
   PortHandler handler;
-  std::uint64_t bytes = 0;  // that came since the socket was empty, or as much had come as it holds
+  std::unique_ptr<PortIntake> engine = nullptr;  // that takes datagrams before the socket does; null: none does
+  std::uint64_t bytes = 0;                       // that came since the port was empty, or as much had come as it holds
+
+  [[nodiscard]] PortIntake& intake() noexcept { return engine ? *engine : socket; }
 };
 
 /// One thread of an SlsReceiver and its ports.

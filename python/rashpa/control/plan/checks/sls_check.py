@@ -3,6 +3,7 @@
 receive them."""
 
 import ipaddress
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ HEADER_BYTES = 48
 _MODULES = {"jungfrau": (1024, 512, 4), "moench": (400, 400, 8)}
 """Width, rows and rows a packet, of pixels of 16 bits."""
 _EIGER = (512, 256)
+_AF_XDP, _IPV4 = 44, 4
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ def sls_problems(
         if receiver.source_kind != receiver.destination_kind:
             yield f'{where}: sls is a format of its own; both ends are "sls", or neither'
             continue
+        if file.link.of("sls").engine == "xdp":
+            yield from _xdp_problems(receiver, source)
         own = buffers[receiver.name]
         if len(own) > 1:
             names = ", ".join(buffer.section.name for buffer in own)
@@ -111,6 +115,31 @@ def _writer_problems(file: toml.RunFile, receiver: "PlannedReceiver", source: Ru
     except ValueError:
         said = f'"{control.address}" is no IP address' if control.address else "it is missing"
         yield f"{source.where(('detector', 'control', 'address'))}: {said}; give that of the detector"
+
+
+def xdp_lacking() -> str:
+    """Return the reason for which this process can open no AF_XDP socket, empty when it can."""
+    try:
+        socket.socket(_AF_XDP, socket.SOCK_RAW).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _xdp_problems(receiver: "PlannedReceiver", source: RunFileSource) -> Iterator[str]:
+    """Yield the reasons for which a receiver cannot have the engine xdp: its address, and for a node on this machine what this process lacks."""
+    where = source.where(("link", "sls", "engine"))
+    try:
+        address = ipaddress.ip_address(receiver.address)
+    except ValueError:
+        return  # refused elsewhere
+    if address.version != _IPV4 or address.is_unspecified:
+        yield f'{where}: xdp reads one interface by its IPv4 address, and {receiver.label} has {address}; give it that address, or use "socket"'
+    elif not receiver.machine and (lacking := xdp_lacking()):
+        yield (
+            f"{where}: xdp needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, and Linux 6.6, at {receiver.label}: {lacking}; run its node as root, or use "
+            '"socket"'
+        )
 
 
 def _shape_problems(

@@ -18,6 +18,8 @@ class UdpIntake final : public Intake {
 
   [[nodiscard]] int fd() const noexcept override { return socket_->fd(); }
   std::span<Datagram> receive(bool& drained) noexcept override;
+  /// Returns the most datagrams that receive() takes.
+  [[nodiscard]] std::size_t batch() const noexcept { return batch_; }
 
  private:
   struct Control {
