@@ -15,6 +15,7 @@
 #include "rashpa/core/books/books.hpp"
 #include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/last_word.hpp"
 #include "rashpa/core/frame/results.hpp"
 #include "rashpa/core/image/pixel_type.hpp"
 #include "rashpa/core/image/placement.hpp"
@@ -216,6 +217,16 @@ class Registering {
   [[nodiscard]] virtual std::uint64_t base_of_records() const noexcept = 0;
   /// Returns how the memory was registered, as text.
   [[nodiscard]] virtual std::string registration() const = 0;
+};
+
+/// A receiver whose sources end each image with a word in memory that a device can watch. The link's thread watches it,
+/// too: it alone decides on images.
+class Watchable {
+ public:
+  virtual ~Watchable() = default;
+  /// Returns the last words of each DTP, in order; empty where they prove nothing: without credits, or where the link
+  /// compares lines itself.
+  [[nodiscard]] virtual std::vector<LastWord> last_words() const = 0;
 };
 
 /// A receiver whose sources send descriptions of themselves.

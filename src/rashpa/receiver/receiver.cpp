@@ -112,6 +112,7 @@ Receiver::Receiver(Config config)
                              .image_stride = layout_.buffers[b].slot_bytes,
                              .largest_count = largest_count_of(buffer.pixel, buffer.special),
                              .masked = buffer.masked,
+                             .last_words = last_words_of(position, buffer.dtps.size()),
                              .changes = may_change(config_, *link_)};
     unit::Choice choice = buffer.unit;
     choice.cores.first_processor = processor < 0 ? -1 : processor + 1;
@@ -213,6 +214,15 @@ void Receiver::observe_steps(std::size_t buffer) {
       log::Level::warning,
       {.run = config_.run, .buffer = config_.buffers[buffer].name, .frame = static_cast<std::int64_t>(busy->frame)},
       "{}", words);
+}
+
+std::vector<LastWord> Receiver::last_words_of(std::size_t first, std::size_t dtps) const {
+  const auto* const watchable = able<const link::Watchable>(*link_);
+  if (watchable == nullptr) return {};
+  const std::vector<LastWord> all = watchable->last_words();
+  if (all.size() < first + dtps) return {};
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(dtps)};
 }
 
 void Receiver::make_link() {

@@ -120,6 +120,8 @@ class Receiver {
   /// Logs, once, each step that does not end. The caller holds `watching_`.
   void observe_steps(std::size_t buffer);
   void make_link();
+  /// Returns the last words of `dtps` DTPs from number `first` on; empty where the link has none.
+  [[nodiscard]] std::vector<LastWord> last_words_of(std::size_t first, std::size_t dtps) const;
   /// Returns the memory in which ring offsets count.
   [[nodiscard]] std::byte* images_at() const noexcept { return images_ ? images_->block().data : memory_.data(); }
   void say_set_up() const;

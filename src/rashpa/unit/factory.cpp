@@ -33,9 +33,9 @@ namespace {
 constexpr std::array kKinds{std::pair{"cpu", Kind::cpu}, std::pair{"cuda", Kind::cuda},
                             std::pair{"opencl", Kind::opencl}, std::pair{"fpga", Kind::fpga}};
 constexpr std::array kShares{std::pair{"stacks", Share::stacks}, std::pair{"rows", Share::rows}};
-constexpr std::array kTriggers{std::pair{"auto", Trigger::automatic}, std::pair{"launch", Trigger::launch},
-                               std::pair{"graph", Trigger::graph}, std::pair{"stream", Trigger::stream},
-                               std::pair{"persistent", Trigger::persistent}};
+constexpr std::array kTriggers{std::pair{"auto", Trigger::automatic},        std::pair{"launch", Trigger::launch},
+                               std::pair{"graph", Trigger::graph},           std::pair{"stream", Trigger::stream},
+                               std::pair{"persistent", Trigger::persistent}, std::pair{"word", Trigger::word}};
 
 template <typename Table>
 auto value_of(const Table& table, std::string_view name, const char* what) {
@@ -76,7 +76,7 @@ std::unique_ptr<Joiner> make_joiner(const Choice& choice, const std::vector<std:
 /// Each device gets a thread of its own, on a processor of its own.
 std::unique_ptr<Unit> make_dealt(const Choice& choice, const std::vector<std::string>& devices,
                                  const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell) {
-  if (choice.trigger == Trigger::stream || choice.trigger == Trigger::persistent) {
+  if (choice.trigger == Trigger::stream || choice.trigger == Trigger::persistent || choice.trigger == Trigger::word) {
     throw ConfigError(fmt::format(
         "unit: trigger {} takes stacks in turn, and {} devices take what they can; use graph, or one device",
         name_of(choice.trigger), devices.size()));

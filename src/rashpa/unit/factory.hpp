@@ -29,6 +29,7 @@ enum class Trigger : std::uint8_t {
   graph,       ///< the host launches one graph for each stack
   stream,      ///< graphs are enqueued ahead, and wait for a word that the host writes
   persistent,  ///< a resident kernel polls the word and runs the pipeline itself
+  word,        ///< graphs are enqueued ahead, and begin when the last words of all DTPs are there
 };
 
 /// Returns the trigger with that name. Throws ConfigError with a list of all triggers when there is none.

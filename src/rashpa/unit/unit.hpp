@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/frame/last_word.hpp"
 #include "rashpa/core/frame/results.hpp"
 #include "rashpa/core/frame/stack.hpp"
 #include "rashpa/core/image/pixel_type.hpp"
@@ -63,6 +64,8 @@ struct Layout {
   std::int64_t largest_count = kNoLargestCount;  ///< of the detector, as returned by largest_count_of()
   /// The values of `input` that are no counts; nothing: as detectors deliver them.
   std::optional<kernel::Masked> masked{};
+  /// The last words of the DTPs of these images, where the link has such; image k of a buffer is of stack k / stack.
+  std::vector<LastWord> last_words{};
   bool changes = false;  ///< true: sources may overwrite images while the unit has them; Stack::guard reports which
 };
 

@@ -73,6 +73,7 @@ class ControlBlock {
 
   [[nodiscard]] SharedDtp& dtp(std::size_t dtp) noexcept { return dtps_[dtp]; }
   [[nodiscard]] Thread& thread(std::size_t number) noexcept { return threads_[number]; }
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return memory_.bytes(); }
   /// Returns the endpoint of DTP number `dtp`, for its source.
   [[nodiscard]] Endpoint endpoint(std::uint32_t dtp) const;
 

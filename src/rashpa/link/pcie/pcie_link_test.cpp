@@ -98,6 +98,47 @@ TEST_F(PcieLinkTest, without_credits_an_image_is_overwritten_from_the_first_line
   receiver_->stop();
 }
 
+/// Returns true when the record of image `index` has all words as a device checks them.
+bool record_good(const LastWord& last, std::uint64_t index) {
+  constexpr auto kFactors = record_words::factors();
+  std::uint32_t crc = 0;
+  std::array<std::uint32_t, 32> words{};
+  std::memcpy(words.data(), last.records + index % last.slots * FrameRecord::kBytes, FrameRecord::kBytes);
+  for (std::uint32_t number = 0; number < record_words::kWords; ++number) {
+    if (!record_words::fits(last, index, number, words[number])) return false;
+    crc ^= record_words::crc_part(number, words[number], kFactors[number]);
+  }
+  return ~crc == words[record_words::kWords];
+}
+
+TEST_F(PcieLinkTest, last_words_and_records_show_a_device_what_was_written) {
+  make(small_dtp(4, 100, 3, 64, 4), {.options = {.verify = Verify::off}});
+  receiver_->start();
+  const std::vector<LastWord> words = receiver_->last_words();
+  ASSERT_EQ(words.size(), 1U);
+  const LastWord& last = words[0];
+  EXPECT_LE(last.block, reinterpret_cast<const std::byte*>(last.word));
+  EXPECT_LT(reinterpret_cast<const std::byte*>(last.word), last.block + last.block_bytes);
+  Source source(dtp_, *sender_);
+  for (std::uint64_t index = 0; index < 10; ++index) {
+    EXPECT_FALSE(has_written(*last.word, last.dtp, index));
+    EXPECT_FALSE(record_good(last, index)) << "of an older image, or none";
+    source.send(index, late_);
+    EXPECT_TRUE(has_written(*last.word, last.dtp, index));
+    EXPECT_TRUE(record_good(last, index));
+    EXPECT_EQ(next().completeness, Completeness::complete);
+    receiver_->release(0, index + 1);
+  }
+  receiver_->stop();
+}
+
+TEST_F(PcieLinkTest, last_words_prove_nothing_without_credits_or_where_the_link_compares) {
+  make(small_dtp(4, 100, 3, 64, 4), {.options = {.verify = Verify::sampled}});
+  EXPECT_TRUE(receiver_->last_words().empty());
+  make(small_dtp(4, 100, 3, 64, 4), {.options = {.verify = Verify::off}, .flow = Flow::paced});
+  EXPECT_TRUE(receiver_->last_words().empty());
+}
+
 TEST_F(PcieLinkTest, writes_out_of_bounds_are_not_done_and_their_image_is_not_announced) {
   make(small_dtp(1, 5, 2, 64, 5));
   receiver_->start();

@@ -24,9 +24,13 @@ const ReceiverMemory& checked(const ReceiverConfig& config, const ReceiverMemory
 
 struct PcieReceiver::Impl {
   Impl(const ReceiverConfig& config, const ReceiverMemory& memory, std::size_t dtps)
-      : control(memory.records.size(), config.region_file, checked(dtps), config.threads, memory.lines) {}
+      : control(memory.records.size(), config.region_file, checked(dtps), config.threads, memory.lines),
+        records(memory.records),
+        provable(config.flow == Flow::credits && config.options.verify == Verify::off) {}
 
   ControlBlock control;
+  std::span<std::byte> records;
+  bool provable;  // last words of an image are proof enough
   std::vector<std::unique_ptr<ReceiverCounters>> counters;
   std::vector<std::unique_ptr<EventDtp>> ports;
   std::vector<std::unique_ptr<ReceiverThread>> threads;
@@ -62,6 +66,27 @@ std::vector<Endpoint> PcieReceiver::endpoints() const {
   std::vector<Endpoint> endpoints;
   for (std::uint32_t d = 0; d < impl_->ports.size(); ++d) endpoints.push_back(impl_->control.endpoint(d));
   return endpoints;
+}
+
+std::vector<LastWord> PcieReceiver::last_words() const {
+  std::vector<LastWord> words;
+  for (std::size_t d = 0; d < impl_->ports.size() && impl_->provable; ++d) {
+    const EventDtp& port = *impl_->ports[d];
+    const ReceiverDtp& dtp = port.assembly.dtp();
+    if (dtp.dealt) return {};
+    static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+    words.push_back({.word = reinterpret_cast<const std::uint32_t*>(&impl_->control.dtp(d).lock),
+                     .block = impl_->control.bytes().data(),
+                     .block_bytes = impl_->control.bytes().size(),
+                     .records = impl_->records.data() + dtp.placement.records_offset,
+                     .slots = dtp.placement.slots,
+                     .dtp = dtp.id,
+                     .run = dtp.run,
+                     .lines = dtp.placement.lines,
+                     .every = dtp.slice.every,
+                     .phase = dtp.slice.phase});
+  }
+  return words;
 }
 
 bool PcieReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept {

@@ -27,7 +27,7 @@ struct ReceiverConfig {
 /// Memory cannot refuse a write: with flow = paced, a source that is too fast overwrites images that are still being
 /// processed. The later image is an overrun when its event comes. overwritten() reports the earlier one as soon as the
 /// source begins the later one.
-class PcieReceiver final : public ThreadedReceiver, public Watching {
+class PcieReceiver final : public ThreadedReceiver, public Watching, public Watchable {
  public:
   /// Makes the receiver. `memory` is one block of host memory at the beginning of `config.region_file`. Its lines may
   /// instead lie in a GPU's memory, where nothing can be verified. Placements must lie inside the memory. There is one
@@ -41,6 +41,7 @@ class PcieReceiver final : public ThreadedReceiver, public Watching {
   /// Checks that each source has opened this receiver's memory; sends nothing to them.
   void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool sources_write() const noexcept override { return true; }
+  [[nodiscard]] std::vector<LastWord> last_words() const override;
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
 
  private:

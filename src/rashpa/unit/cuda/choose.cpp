@@ -6,10 +6,16 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/resident/resident.hpp"
+#include "rashpa/unit/cuda/word/word.hpp"
 
 namespace rashpa::unit::cuda {
 
 Chosen choose(Trigger wanted, const Steps& steps, const Layout& layout) {
+  if (wanted == Trigger::word) {
+    if (const std::string why = word_refusal(steps, layout); !why.empty()) {
+      throw ConfigError(fmt::format("unit: trigger word does not fit: {}; use graph", why));
+    }
+  }
   const auto each_time = std::find_if(steps.steps.begin(), steps.steps.end(),
                                       [](const PlannedStep& planned) { return planned.step->enqueued_each_time(); });
   if (each_time != steps.steps.end()) {

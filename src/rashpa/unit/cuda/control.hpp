@@ -15,6 +15,7 @@ struct Order {
   std::uint32_t ticket = 0;  ///< written to Control::done when all results are out; never 0
   std::uint32_t images = 0;
   std::uint32_t changed = 0;  ///< 1: limits differ from those of the previous stack; for the resident kernel
+  std::uint64_t first = 0;    ///< index of the first image, for trigger word
   /// The destinations of quantities of a window that ends with this stack, by accumulation; null: none ends.
   std::array<kernel::AccumulatedArrays, kMostAccumulations> ended{};
   // Then a byte for each image of a full stack: 1, it is to be processed. The device's copy becomes 0 for images that
@@ -72,6 +73,7 @@ struct Control {
   Word trigger;  ///< by the host: stacks up to this ticket may be processed; a stream waits for it
   Word seen;     ///< by the device (persistent): the first effect of a trigger
   Word abort;    ///< by the host: all waiting ends
+  Word pulse;    ///< by the host, counted on: a sign of its thread, for trigger word
 };
 
 }  // namespace rashpa::unit::cuda

@@ -68,7 +68,7 @@ bool can_chunk(const Steps& steps) noexcept {
          kernel::bitshuffle_lz4::cuda::takes_images(std::size_t{output.width} * output.height * element, element);
 }
 
-std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, std::uint32_t stacks, int device) {
+std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, StackWork& work, std::uint32_t stacks, int device) {
   switch (trigger) {
     case Trigger::launch:
       return make_launch(work, device);
@@ -76,6 +76,8 @@ std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, 
       return make_stream(work, stacks);
     case Trigger::persistent:
       return make_resident(work);
+    case Trigger::word:
+      return make_word(work, stacks, device);
     case Trigger::graph:
     case Trigger::automatic:
       break;
@@ -98,6 +100,7 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
                      steps_.words());
   const std::size_t taken = DeviceMemory::taken();
   const bool resident = chosen.trigger == Trigger::persistent;
+  orders_ahead_ = chosen.trigger == Trigger::word;
   if (!resident && can_chunk(steps_)) {
     steps_.output.chunked = true;
     steps_.output.pixels = false;
@@ -151,6 +154,11 @@ void CudaUnit::submit(Stack* stack) noexcept {
 }
 
 ReadyLimits CudaUnit::ready(std::size_t step, const kernel::StepOf& with) {
+  if (orders_ahead_) {
+    throw ConfigError(
+        "unit: trigger word gives orders ahead, so that limits do not change during a run; use trigger graph, or set "
+        "them in the run file");
+  }
   StackLimits::Change change{.step = step, .limits = {}, .bounds = {}};
   if (seat_) {
     // Of a strip the step decides nothing; members decide together, by bounds.
@@ -191,6 +199,7 @@ bool CudaUnit::wait_for(std::uint32_t slot, const std::stop_token& ending) noexc
   std::int64_t looked = start;
   for (;;) {
     if (work_->results().done(slot) == ticket) return true;
+    dispatch_->alive();
     const std::int64_t now = now_ns();
     if (now - start < kSpinNs) {
       pause_spinning();
@@ -207,7 +216,12 @@ bool CudaUnit::wait_for(std::uint32_t slot, const std::stop_token& ending) noexc
   }
 }
 
-void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place) noexcept {
+void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place, Begun begun) noexcept {
+  // Lines that the host has given up came after all, and the device has begun with them, not with the filled image.
+  if (begun == Begun::by_word && image.completeness == Completeness::partial) {
+    image.fail(ErrorReason::overwritten);
+    return;
+  }
   if (steps_.only_learned(image)) {
     image.decision = Decision::vetoed;
     image.reason = VetoReason::dark;
@@ -243,12 +257,15 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
   if (steps_.output.chunked) image.chunk = results.chunk(slot, place);
 }
 
-void CudaUnit::hand_back(Stack& stack, bool finished) noexcept {
+void CudaUnit::hand_back(Stack& stack, bool came) noexcept {
+  const Begun begun = came ? dispatch_->begun(stack.slot, flights_[stack.slot].ticket) : Begun::no;
+  const bool finished = begun == Begun::by_word || begun == Begun::by_host;
   // Not from the order, which a dispatch that ends may have changed.
   const std::span<const std::uint8_t> asked = flow_.asked(stack);
   for (std::uint32_t i = 0; i < stack.count && finished; ++i) {
-    if (asked[i] != 0) settle(stack.images[i], stack.slot, i);
+    if (asked[i] != 0) settle(stack.images[i], stack.slot, i, begun);
   }
+  if (came) come_back(stack.slot, begun);
   if (over() == Over::silent)
     fail(
         "unit cuda: counts of another device have not come in 10 s; check it with nvidia-smi, and start the receiver "
@@ -256,6 +273,16 @@ void CudaUnit::hand_back(Stack& stack, bool finished) noexcept {
   work_->account(stack, finished);
   stack.decided_ns = now_ns();
   flow_.hand_back(stack, !finished);
+}
+
+void CudaUnit::come_back(std::uint32_t slot, Begun begun) noexcept {
+  if (begun == Begun::alone) {
+    return fail(
+        "unit cuda: this thread gave the device no sign for 30 s, so that it no longer waits; start the receiver "
+        "again, on a machine with less other work");
+  }
+  if (flow_.ended()) return;
+  if (const cudaError_t code = dispatch_->came_back(slot); code != cudaSuccess) fail(code, "enqueue work ahead");
 }
 
 std::optional<Busy> CudaUnit::busy() const {
@@ -270,6 +297,7 @@ void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
   std::int64_t busy = 0;
   for (;;) {
     const std::uint32_t woken = flow_.woken();
+    dispatch_->alive();
     if (Stack* const stack = flow_.begin(); stack != nullptr) {
       const StackImage& image = stack->images.front();
       std::optional<StepWatch::Turn> turn(std::in_place, watch_, 0, 0, image.index, image.frame_number);

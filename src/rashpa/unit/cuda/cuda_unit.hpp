@@ -51,8 +51,9 @@ class CudaUnit final : public Unit, public Accumulating, public Adjusting, publi
   };
   void run(const std::stop_token& ending, int processor) noexcept;
   bool wait_for(std::uint32_t slot, const std::stop_token& ending) noexcept;
-  void hand_back(Stack& stack, bool finished) noexcept;
-  void settle(StackImage& image, std::uint32_t slot, std::uint32_t place) noexcept;
+  void hand_back(Stack& stack, bool came) noexcept;
+  void settle(StackImage& image, std::uint32_t slot, std::uint32_t place, Begun begun) noexcept;
+  void come_back(std::uint32_t slot, Begun begun) noexcept;
   void fail(cudaError_t code, const char* what) noexcept;
   void fail(const std::string& why) noexcept;
   /// Returns why members with strips of the same images no longer wait for one another; Over::no: they do.
@@ -64,6 +65,7 @@ class CudaUnit final : public Unit, public Accumulating, public Adjusting, publi
   StackFlow flow_;
   std::string how_;
   std::size_t device_bytes_ = 0;
+  bool orders_ahead_ = false;  // trigger word
   std::unique_ptr<StackWork> work_;
   std::unique_ptr<Dispatch> dispatch_;
   std::uint32_t ticket_ = 0;

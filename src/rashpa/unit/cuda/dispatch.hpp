@@ -22,6 +22,19 @@ class Dispatch {
   virtual cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept = 0;
   /// Returns an error that ended the work of `slot`; cudaErrorNotReady while it runs, cudaSuccess when it is idle.
   [[nodiscard]] virtual cudaError_t look(std::uint32_t slot) const noexcept = 0;
+  /// Gives the device a sign that the host's thread is at work. The thread that takes results calls it all the time.
+  virtual void alive() noexcept {}
+  /// Tells that the results of `slot` are back, before the stack is handed on. The thread that takes results calls it.
+  /// Returns the first error.
+  virtual cudaError_t came_back(std::uint32_t slot) noexcept {
+    static_cast<void>(slot);
+    return cudaSuccess;
+  }
+  /// Returns how the stack of `ticket` has begun, whose results are back.
+  [[nodiscard]] virtual Begun begun(std::uint32_t slot, std::uint32_t ticket) const noexcept {
+    static_cast<void>(slot), static_cast<void>(ticket);
+    return Begun::by_host;
+  }
   /// Ends waiting stacks without work. Returns when the device has no more work of this unit, or after `kStopNs`.
   /// Nothing may be submitted afterwards.
   virtual void stop() noexcept = 0;
@@ -45,6 +58,7 @@ inline constexpr std::uint32_t kBenches = 3;
 std::unique_ptr<Dispatch> make_launch(const StackWork& work, int device);
 std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks, int device);
 std::unique_ptr<Dispatch> make_stream(const StackWork& work, std::uint32_t stacks);
+std::unique_ptr<Dispatch> make_word(StackWork& work, std::uint32_t stacks, int device);
 std::unique_ptr<Dispatch> make_resident(const StackWork& work, const ResidentOptions& options = {});
 
 }  // namespace rashpa::unit::cuda

@@ -101,7 +101,19 @@ void StackWork::give_order(const Stack& stack, std::span<const std::uint8_t> ask
   }
   for (std::uint32_t i = stack.count; i < layout_.stack; ++i) work[i] = dark[i] = 0;
   order.images = stack.count;
+  order.first = stack.number * layout_.stack;
   if (passes_.take_turns()) sums_.order(stack, order);
+  order.ticket = ticket;
+}
+
+void StackWork::order_ahead(std::uint32_t slot, std::uint64_t number, std::uint32_t ticket) noexcept {
+  std::byte* const at = watching_->ahead + slot * limits_.stride();
+  Order& order = *reinterpret_cast<Order*>(at);
+  limits_.write_ahead(at);
+  std::fill_n(order.work(), layout_.stack, std::uint8_t{1});
+  std::fill_n(order.dark(layout_.stack), layout_.stack, std::uint8_t{0});
+  order.images = layout_.stack;
+  order.first = number * layout_.stack;
   order.ticket = ticket;
 }
 
@@ -139,11 +151,28 @@ cudaError_t StackWork::enqueue_without_images(std::uint32_t slot, cudaStream_t s
 }
 
 cudaError_t StackWork::copy_order(std::uint32_t slot, cudaStream_t stream) const noexcept {
-  return cudaMemcpyAsync(memory_.order(bench_of(slot)), &order(slot), limits_.stride(), cudaMemcpyHostToDevice, stream);
+  const void* const from = watching_ ? static_cast<const void*>(watching_->ahead + slot * limits_.stride())
+                                     : static_cast<const void*>(&order(slot));
+  return cudaMemcpyAsync(memory_.order(bench_of(slot)), from, limits_.stride(), cudaMemcpyHostToDevice, stream);
+}
+
+cudaError_t StackWork::wait_for_words(std::uint32_t slot, cudaStream_t stream) const noexcept {
+  return cuda::watch({.order = memory_.order(bench_of(slot)),
+                      .by_host = reinterpret_cast<const std::byte*>(&order(slot)),
+                      .order_bytes = static_cast<std::uint32_t>(limits_.stride()),
+                      .stack = layout_.stack,
+                      .control = control_.as<Control>(),
+                      .start = watching_->starts + slot,
+                      .words = watching_->words,
+                      .dtps = watching_->dtps,
+                      .over = watching_->over},
+                     stream);
 }
 
 cudaError_t StackWork::copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept {
-  if (const cudaError_t code = copy_order(slot, stream); code != cudaSuccess || on_device()) return code;
+  cudaError_t code = copy_order(slot, stream);
+  if (code == cudaSuccess && watching_) code = wait_for_words(slot, stream);
+  if (code != cudaSuccess || on_device()) return code;
   std::byte* const there = memory_.raw(bench_of(slot));
   const std::byte* const images = layout_.images + places_.at(slot) * layout_.image_stride;
   if (seat_) {

@@ -19,6 +19,7 @@
 #include "rashpa/unit/cuda/parts/stack_limits.hpp"
 #include "rashpa/unit/cuda/parts/step_passes.hpp"
 #include "rashpa/unit/cuda/parts/window_sums.hpp"
+#include "rashpa/unit/cuda/word/watch.hpp"
 #include "rashpa/unit/steps.hpp"
 
 namespace rashpa::unit::cuda {
@@ -36,6 +37,15 @@ using Stages = std::array<cudaEvent_t, 4>;
 /// The access to raw images of a ring in host memory: copied to the device, as enqueue() needs, or read in place by a
 /// resident kernel. Images in the device's memory are always read in place.
 enum class Input : std::uint8_t { copied, in_place };
+
+/// The memory of stacks that begin by last words: orders that ask for all images, and the device's answers, by slot.
+struct Watching {
+  std::byte* ahead = nullptr;       ///< in pinned memory, StackLimits::stride() apart
+  Start* starts = nullptr;          ///< in pinned memory
+  const LastWord* words = nullptr;  ///< in device memory
+  std::uint32_t dtps = 0;
+  std::uint32_t* over = nullptr;  ///< in device memory, as in Watch
+};
 
 /// Throws ConfigError where unit cuda cannot do a step, or cannot read the images.
 void check_fit(const Steps& steps, const Layout& layout);
@@ -64,6 +74,10 @@ class StackWork {
   [[nodiscard]] Order& order(std::uint32_t slot) const noexcept;
   /// Writes the order of a stack, before it is submitted. `asked`: images whose byte is not 0 are processed.
   void give_order(const Stack& stack, std::span<const std::uint8_t> asked, std::uint32_t ticket) noexcept;
+  /// Makes all work that is enqueued from now on wait for last words, or the host. Set-up only.
+  void watch(const Watching& watching) noexcept { watching_ = watching; }
+  /// Writes the order ahead of stack `number`, in `slot`: all images.
+  void order_ahead(std::uint32_t slot, std::uint64_t number, std::uint32_t ticket) noexcept;
   /// Changes the limits of a step from the next order on. The thread of give_order() calls it.
   void adopt(const StackLimits::Change& change) noexcept { limits_.adopt(change); }
   [[nodiscard]] Control& control() const noexcept { return *control_.as<Control>(); }
@@ -101,6 +115,7 @@ class StackWork {
  private:
   void make_sums(std::uint32_t windows_on_device);
   cudaError_t copy_order(std::uint32_t slot, cudaStream_t stream) const noexcept;
+  cudaError_t wait_for_words(std::uint32_t slot, cudaStream_t stream) const noexcept;
   void check_device_images() const;
   [[nodiscard]] bool on_device() const noexcept { return layout_.images_in == ImagesIn::device; }
   /// Returns the raw images of the stack in `slot` for the steps.
@@ -126,6 +141,7 @@ class StackWork {
   Steps steps_;
   Layout layout_;
   std::optional<Seat> seat_;
+  std::optional<Watching> watching_;
   Places places_;
   int device_ = 0;
   std::optional<Pinning> pinning_;

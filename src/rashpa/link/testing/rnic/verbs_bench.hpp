@@ -20,22 +20,28 @@
 
 namespace rashpa::link::testing::rnic {
 
-/// `device`: lines lie in ExportedImages, else they are in one block of host memory with the records.
+/// `device`: lines lie in ExportedImages, or in memory of a real device (`elsewhere`, lines_end() bytes); else they are
+/// in one block of host memory with the records.
 class VerbsBench {
  public:
   static constexpr std::uint32_t kLines = 8, kLineBytes = 512, kSlots = 4;
   static constexpr std::uint32_t kSent = 16;  // images of source memory, sent in turn
+  static constexpr std::size_t lines_end(std::uint32_t dtps) {
+    return std::size_t{kSlots} * kLines * kLineBytes * dtps;
+  }
 
   VerbsBench(Transport transport, bool device, std::uint32_t dtps, std::uint64_t images,
-             std::optional<Verify> verify = {})
+             std::optional<Verify> verify = {}, const memory::DmaBlock& elsewhere = {})
       : frames_(std::size_t{kSent} * dtps * kLines * kLineBytes, memory::MemoryKind::pageable) {
     wire::testing::fill(frames_.bytes(), 7);
     const std::uint64_t slots_bytes = std::uint64_t{kSlots} * kLines * kLineBytes;
     const std::uint64_t lines_end = slots_bytes * dtps;
     const std::uint64_t records = std::uint64_t{dtps} * (kSlots + 1) * FrameRecord::kBytes;
-    if (device) images_ = std::make_unique<ExportedImages>(lines_end);
+    if (device && elsewhere.data == nullptr) images_ = std::make_unique<ExportedImages>(lines_end);
     host_ = memory::Buffer(device ? records : lines_end + records, memory::MemoryKind::pageable);
-    lines_ = device ? images_->block() : memory::DmaBlock{.data = host_.data(), .bytes = host_.size()};
+    lines_ = images_  ? images_->block()
+             : device ? elsewhere
+                      : memory::DmaBlock{.data = host_.data(), .bytes = host_.size()};
     for (std::uint32_t d = 0; d < dtps; ++d) {
       ReceiverDtp dtp = small_dtp(d + 1, images, kLines, kLineBytes, kSlots, 0, d * slots_bytes);
       dtp.placement.records_offset = (device ? 0 : lines_end) + std::uint64_t{d} * (kSlots + 1) * FrameRecord::kBytes;

@@ -73,4 +73,8 @@ bool StackLimits::write(std::uint32_t slot, std::byte* order) noexcept {
   return others;
 }
 
+void StackLimits::write_ahead(std::byte* order) const noexcept {
+  if (!now_.empty()) std::memcpy(order + begin_, now_.data(), now_.size());
+}
+
 }  // namespace rashpa::unit::cuda

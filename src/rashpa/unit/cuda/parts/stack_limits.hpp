@@ -44,6 +44,8 @@ class StackLimits {
   /// Writes the limits behind the order of the next stack, in `slot`. Returns true when they differ from those of the
   /// previous stack; always for the first stack.
   bool write(std::uint32_t slot, std::byte* order) noexcept;
+  /// Writes the present limits behind an order that is enqueued ahead.
+  void write_ahead(std::byte* order) const noexcept;
 
  private:
   std::optional<Room> keep(const kernel::LimitBytes& bytes);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda/atomic>
+
+#include "rashpa/unit/cuda/word/watch.hpp"
+
+namespace rashpa::unit::cuda {
+
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kNapNs = 100;
+
+template <typename T>
+using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
+
+__device__ std::uint32_t acquired(
+    const std::uint32_t& word) {  // acquire: earlier stores of the source or the host are seen
+  return OnSystem<std::uint32_t>(const_cast<std::uint32_t&>(word)).load(::cuda::memory_order_acquire);
+}
+
+__device__ std::uint64_t now_ns() {
+  std::uint64_t now = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// Returns true in all threads when the records of all images are good. A warp checks a record.
+__device__ bool records_good(const Watch& watch, std::uint64_t first, std::uint32_t images) {
+  constexpr auto kFactors = record_words::factors();
+  const unsigned lane = threadIdx.x % 32;
+  bool good = true;
+  for (std::uint32_t i = threadIdx.x / 32; i < images * watch.dtps; i += kThreads / 32) {
+    const LastWord& dtp = watch.words[i % watch.dtps];
+    const std::uint64_t index = first + i / watch.dtps;
+    const auto* const record =
+        reinterpret_cast<const volatile std::uint32_t*>(dtp.records + index % dtp.slots * (4 * 32));
+    const std::uint32_t word = record[lane];
+    std::uint32_t part = 0;
+    if (lane < record_words::kWords) {
+      part = record_words::crc_part(lane, word, kFactors[lane]);
+      good = good && record_words::fits(dtp, index, lane, word);
+    }
+    for (unsigned step = 16; step > 0; step /= 2) part ^= __shfl_xor_sync(~0U, part, step);
+    if (lane == record_words::kWords) good = good && ~part == word;
+  }
+  return __syncthreads_and(good ? 1 : 0) != 0;
+}
+
+/// The state of the wait of thread 0.
+struct Patience {
+  std::uint32_t pulse = 0;
+  std::uint64_t since = 0;
+};
+
+__device__ Begun decide(const Watch& watch, std::uint32_t ticket, bool good, Patience& patience) {
+  if (acquired(watch.control->abort.value) != 0) return Begun::ended;
+  if (*static_cast<volatile std::uint32_t*>(watch.over) != 0) return Begun::alone;
+  if (static_cast<std::int32_t>(acquired(watch.control->trigger.value) - ticket) >= 0) return Begun::by_host;
+  if (good) return Begun::by_word;
+  const std::uint32_t pulse = acquired(watch.control->pulse.value);
+  const std::uint64_t now = now_ns();
+  if (pulse != patience.pulse || patience.since == 0) {
+    patience = {pulse, now};
+  } else if (now - patience.since > kAloneNs) {
+    *static_cast<volatile std::uint32_t*>(watch.over) = 1;
+    return Begun::alone;
+  }
+  return Begun::no;
+}
+
+__global__ void __launch_bounds__(kThreads) watch_kernel(const __grid_constant__ Watch watch) {
+  __shared__ Begun how;
+  const std::uint32_t ticket = watch.order->ticket;
+  const std::uint32_t images = watch.order->images;
+  const std::uint64_t first = watch.order->first;
+  const std::uint64_t last = first + images - 1;
+  Patience patience;
+  bool by_words = true;  // until records turn out to be for the host
+  Begun begun = Begun::no;
+  while (begun == Begun::no) {
+    bool there = by_words;
+    for (std::uint32_t d = threadIdx.x; d < watch.dtps && there; d += kThreads) {
+      there = has_written(acquired(*watch.words[d].word), watch.words[d].dtp, last);
+    }
+    const bool all = __syncthreads_and(there ? 1 : 0) != 0;
+    if (all) by_words = records_good(watch, first, images);
+    if (threadIdx.x == 0) how = decide(watch, ticket, all && by_words, patience);
+    __syncthreads();
+    begun = how;
+    __syncthreads();  // all have read it before it is written again
+    if (begun == Begun::no) __nanosleep(kNapNs);
+  }
+  if (begun == Begun::by_host) {
+    auto* const to = reinterpret_cast<uint4*>(watch.order);
+    const auto* const from = reinterpret_cast<const uint4*>(watch.by_host);
+    for (std::uint32_t i = threadIdx.x; i < watch.order_bytes / sizeof(uint4); i += kThreads) to[i] = __ldcv(&from[i]);
+  } else if (begun != Begun::by_word) {
+    auto* const work = reinterpret_cast<std::uint8_t*>(watch.order + 1);
+    for (std::uint32_t i = threadIdx.x; i < 2 * watch.stack; i += kThreads) work[i] = 0;
+  }
+  if (threadIdx.x == 0) {
+    OnSystem<std::uint64_t>(watch.start->value)  // release: the host reads it behind the ticket of the results
+        .store(start_value(ticket, begun), ::cuda::memory_order_release);
+  }
+}
+
+}  // namespace
+
+cudaError_t watch(const Watch& watch, cudaStream_t stream) noexcept {
+  watch_kernel<<<1, kThreads, 0, stream>>>(watch);
+  return cudaPeekAtLastError();
+}
+
+}  // namespace rashpa::unit::cuda
