@@ -75,7 +75,9 @@ class Endpoint:
         credit_offset: int = 0,
         window_bytes: int = 0,
         psn: int = 0,
+        records_rkey: int = 0,
     ) -> None: ...
+    records_rkey: int
 
 class LinkOptions:
     """A link with what is chosen of it, by the names of links_json(). ConfigError names the link and the key."""
@@ -574,8 +576,8 @@ def available_units(
 def available_devices(
     names: Sequence[str] = ...,
 ) -> list[
-    tuple[str, int, str, int, int, bool]
-]: ...  # unit, number, name, bytes, of these free (0: not known), memory of the host
+    tuple[str, int, str, int, int, bool, tuple[int, int], tuple[str, str]]
+]: ...  # unit, number, name, bytes, of these free (0: not known), memory of the host, BAR1 and its free bytes, attributes for an RNIC and why it cannot
 def device_buses(
     names: Sequence[str] = ...,
 ) -> list[tuple[str, int, str]]: ...  # unit, number, PCI address ("": not known)

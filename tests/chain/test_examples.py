@@ -158,6 +158,32 @@ def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -
             np.testing.assert_array_equal(device[f"/entry/data/{name}"][:], cores[f"/entry/data/{name}"][:])
 
 
+def test_stacks_that_begin_by_words_give_the_results_of_the_hosts_trigger(tmp_path: Path) -> None:
+    """Check that a machine without a GPU reports it."""
+    can = NativeFactory("receiver").capabilities("here")
+    file = edited(tmp_path, "19_word.toml", frames="240", rate_hz="0.0", output='"."')
+    if not any(device.unit == "cuda" for device in can.devices):
+        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
+        assert done.returncode != 0
+        assert "cuda cannot be used" in " ".join((done.stdout + done.stderr).split())
+        return
+    code, output, report = run(file, tmp_path)
+    assert code == 0, output
+    assert report["books"]["complete"] == 240
+    assert report["books"]["accepted"] == report["books"]["written"] > 0
+    assert "trigger word" in report["buffers"][0]["unit"]
+    host = tmp_path / "host.toml"
+    text = file.read_text(encoding="utf-8").replace('trigger = "word"', 'trigger = "graph"')
+    host.write_text(text.replace('name = "word"', 'name = "host"'), encoding="utf-8")
+    assert run(host, tmp_path)[0] == 0
+    with (
+        h5py.File(tmp_path / "word_full_master.h5") as words,
+        h5py.File(tmp_path / "host_full_master.h5") as by_host,
+    ):
+        for name in ("data/data", "data/frame_number", "rashpa/decision"):
+            np.testing.assert_array_equal(words[f"/entry/{name}"][:], by_host[f"/entry/{name}"][:], err_msg=name)
+
+
 def test_an_opencl_device_gives_the_books_of_the_processor(tmp_path: Path) -> None:
     """Run the GPU's example on any OpenCL device of this machine, chosen by a part of its name."""
     unit = {unit.name: unit for unit in NativeFactory("receiver").capabilities("here").units}["opencl"]

@@ -93,6 +93,9 @@ def _capabilities() -> t.Capabilities:
                 memory_bytes=150121545728,
                 free_bytes=149000000000,
                 unified=False,
+                bar1_bytes=274877906944,
+                bar1_free_bytes=274860000000,
+                remote_writes="GPUDirect RDMA yes, dma-buf yes, writes in order for all devices, flush by host",
             ),
         ),
     )

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images in memory of a GPU: the keys that a run file needs for them, the order to the receiver, and the memory that the plan counts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rashpa.control.capacity.device_memory import memory_on_device
+from rashpa.control.capacity.limits import Limit, limits_of
 from rashpa.control.capacity.loads import memory_of
 from rashpa.control.orders.plan_telegrams import destination_telegram
 from rashpa.control.plan.model import Plan
@@ -13,10 +15,19 @@ from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram import UnitDevice
 from rashpa.control.telegrams.telegram_xml import decode, encode
+from rashpa.testing.fake_engine import FakeFactory
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "14_device_memory.toml"
 DEVICE = UnitDevice(unit="cuda", number=1, name="GPU", memory_bytes=80 << 30, free_bytes=79 << 30, unified=False)
 CONVERSION = EXAMPLE.read_text(encoding="utf-8").partition('name = "checksum"\n')[2].partition("[[buffer.sink]]")[0]
+
+
+RNIC = (
+    ('kind = "pcie"\n', 'kind = "verbs"\n'),
+    ("[link.pcie]\n", "[link.verbs]\n"),
+    ('engine = "cuda"\n', ""),
+    ("engine_device = 0           # the emulator's GPU\n", ""),
+)
 
 
 def plan_with(tmp_path: Path, *changes: tuple[str, str]) -> Plan:
@@ -83,6 +94,43 @@ def test_a_paced_source_and_a_kernel_that_learns_do_not_meet_there(
         return
     with pytest.raises(RunFileError, match=r"buffer\[0\].kernel: jungfrau keeps parts of images .*credits"):
         plan_with(tmp_path, *changes)
+
+
+def test_an_rnic_writes_there_without_a_comparison_by_the_host(tmp_path: Path) -> None:
+    plan = plan_with(tmp_path, *RNIC)
+    assert plan.receivers[0].memory == "device"
+    assert plan.receivers[0].destination_kind == "verbs"
+    with pytest.raises(RunFileError, match=r"link.verbs.verify: all; the host cannot read images in memory of a GPU"):
+        plan_with(tmp_path, *RNIC, ('verify = "off"', 'verify = "all"'))
+
+
+def window_of(tmp_path: Path, device: UnitDevice, *changes: tuple[str, str]) -> list[Limit]:
+    """Return the limits of the window of a device."""
+    plan = plan_with(tmp_path, *changes)
+    nodes = {
+        node.name: replace(FakeFactory(node.role).capabilities(node.name), devices=(device,)) for node in plan.nodes
+    }
+    return [limit for limit in limits_of(plan, nodes) if limit.kind == "device window"]
+
+
+def test_the_images_are_counted_in_the_window_through_which_an_rnic_writes(tmp_path: Path) -> None:
+    images = 40 * 1024 * (512 + 548) * 2
+    small = replace(DEVICE, bar1_bytes=256 << 20, bar1_free_bytes=images - 1, remote_writes="GPUDirect RDMA yes")
+    (limit,) = window_of(tmp_path, small, *RNIC)
+    assert (limit.needed, limit.has, limit.exceeded) == (images, images - 1, True)
+    assert limit.text.startswith("images take 0.08 GiB of the window (BAR1) of device 1 (GPU) of ")
+    assert limit.text.endswith("0.08 GiB free; GPUDirect RDMA yes")
+    (limit,) = window_of(tmp_path, replace(small, bar1_free_bytes=images), *RNIC)
+    assert not limit.exceeded
+    (limit,) = window_of(tmp_path, DEVICE, *RNIC)
+    assert not limit.known, "nobody says how large it is"
+    assert not window_of(tmp_path, small), "GPUs write without it"
+
+
+def test_a_device_that_no_rnic_can_write_to_has_no_window(tmp_path: Path) -> None:
+    (limit,) = window_of(tmp_path, replace(DEVICE, bar1_bytes=1 << 40, remote_refusal="receiver.memory: no"), *RNIC)
+    assert limit.exceeded
+    assert limit.text == "receiver.memory: no"
 
 
 def test_the_buffers_of_a_receiver_lie_on_one_device(tmp_path: Path) -> None:

@@ -318,9 +318,14 @@ void bind_receiver(nb::module_& m) {
   m.def(
       "available_devices",
       [](const std::vector<std::string>& names) {
-        std::vector<std::tuple<std::string, std::uint32_t, std::string, std::size_t, std::size_t, bool>> devices;
+        using Bar1 = std::pair<std::size_t, std::size_t>;
+        using Device = std::tuple<std::string, std::uint32_t, std::string, std::size_t, std::size_t, bool, Bar1,
+                                  std::pair<std::string, std::string>>;
+        std::vector<Device> devices;
         for (const unit::UnitDevice& each : unit::available_devices(names)) {
-          devices.emplace_back(each.unit, each.number, each.name, each.memory_bytes, each.free_bytes, each.unified);
+          devices.emplace_back(each.unit, each.number, each.name, each.memory_bytes, each.free_bytes, each.unified,
+                               Bar1{each.bar1_bytes, each.bar1_free_bytes},
+                               std::pair{each.remote_writes, each.remote_refusal});
         }
         return devices;
       },

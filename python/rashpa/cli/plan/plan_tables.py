@@ -114,7 +114,7 @@ def amount(limit: Limit, value: float | None) -> str:
         return _OPEN
     if limit.kind in ("link", "interface"):
         return f"{gigabits(value)} Gb/s"
-    if limit.kind in ("memory", "device memory"):
+    if limit.kind in ("memory", "device memory", "device window"):
         return f"{value / 2**30:,.2f} GiB"
     if limit.kind in ("unit", "files"):
         return f"{value * 1e3:,.2f} ms"

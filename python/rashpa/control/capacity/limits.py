@@ -14,7 +14,7 @@ from rashpa.control.plan.turned_frames import reduced_bytes, reduced_regions, tu
 from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.telegrams.telegram import Capabilities, Interface, UnitDevice
 
-Kind = Literal["link", "interface", "unit", "files", "device", "device memory", "processors", "memory"]
+Kind = Literal["link", "interface", "unit", "files", "device", "device memory", "device window", "processors", "memory"]
 _NEARLY = 1 + 1e-9  # sums of rates are rounded
 
 
@@ -81,6 +81,7 @@ def limits_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Lim
     found += _processor_limits(plan, receivers)
     found += _device_limits(plan, receivers)
     found += _device_memory_limits(plan, receivers)
+    found += _device_window_limits(plan, receivers)
     copying = [
         side
         for side in emulators
@@ -281,6 +282,32 @@ def _device_memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]
         who = f"memory of device {number} ({unit}) of {machine}"
         where = ("buffer", positions[largest], "stack")
         yield Limit("device memory", who, needed, has, text, where, positions, nodes)
+
+
+def _device_window_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
+    """Yield the limits of the windows (BAR1) through which RNICs write images into the memory of a device, with the device's attributes. A device that
+    an RNIC cannot write to has no window."""
+    for side in sides:
+        if plan.receiver(side.node.name).memory != "device" or not any(
+            load.destination_link == "verbs" for load in side.loads
+        ):
+            continue
+        groups: dict[int, list[tuple[PlannedBuffer, UnitDevice]]] = {}
+        for buffer in plan.buffers_of(side.node.name):
+            for device in planned_devices(buffer, side.can):
+                groups.setdefault(device.number, []).append((buffer, device))
+        for number, tasks in groups.items():
+            device = tasks[0][1]
+            needed = sum(memory_on_device(plan, buffer, one).get("images", 0) for buffer, one in tasks)
+            has = 0 if device.remote_refusal else device.bar1_free_bytes or device.bar1_bytes or None
+            text = device.remote_refusal or (
+                f"images take {needed / 2**30:,.2f} GiB of the window (BAR1) of device {number} ({device.name or device.unit}) of {side.name}, which has "
+                f"{(has or 0) / 2**30:,.2f} GiB free; {device.remote_writes or 'its attributes are unknown'}"
+            )
+            positions = tuple(plan.positions[buffer.section.name] for buffer, _ in tasks)
+            who = f"window of device {number} of {machine_of(side.node)}"
+            where = ("buffer", positions[0], "slots")
+            yield Limit("device window", who, needed, has, text, where, positions, (side.node.name,))
 
 
 def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:

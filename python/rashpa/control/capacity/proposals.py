@@ -253,6 +253,13 @@ def _leaner_on_device(search: _Search, limit: Limit) -> Iterator[Changes]:
         yield from _fewer_rows(search, limit, position)
 
 
+def _fewer_slots_on_device(search: _Search, limit: Limit) -> Iterator[Changes]:
+    """Yield changes that need a smaller window of an accelerator: a smaller ring, or fewer rows."""
+    for position in limit.buffers:
+        yield from _fewer_slots(search, limit, position)
+        yield from _fewer_rows(search, limit, position)
+
+
 def _stack(section: toml.Buffer, position: int, stack: int) -> Changes:
     """Return the changes to a stack of that size, with the same ring, reduced to whole stacks."""
     changes: Changes = (Change(("buffer", position, "stack"), stack, section.name),)
@@ -261,7 +268,11 @@ def _stack(section: toml.Buffer, position: int, stack: int) -> Changes:
     return changes
 
 
-_LEANER: dict[str, Remedy] = {"memory": _leaner, "device memory": _leaner_on_device}
+_LEANER: dict[str, Remedy] = {
+    "memory": _leaner,
+    "device memory": _leaner_on_device,
+    "device window": _fewer_slots_on_device,
+}
 """Whatever the remedy is for other limits."""
 
 

@@ -18,6 +18,7 @@ from rashpa.control.plan.checks.reduction_check import offset_problems, reduced_
 from rashpa.control.plan.checks.run_check import run_problems
 from rashpa.control.plan.checks.sls_check import sls_problems
 from rashpa.control.plan.checks.stream2_check import stream2_problems
+from rashpa.control.plan.checks.word_trigger_check import word_trigger_problems
 from rashpa.control.plan.emulators import (
     emulator_problems,
     idle_problems,
@@ -149,6 +150,7 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
         for receiver in plan.receivers
     }
     yield from device_images_problems(plan.file, plan.receivers, by_receiver, plan.source)
+    yield from word_trigger_problems(plan.file, plan.receivers, by_receiver, plan.source)
     buffers = {one.name: plan.buffers_of(one.name) for one in plan.receivers}
     yield from sls_problems(plan.file, plan.receivers, buffers, plan.source)
     yield from stream2_problems(plan.file, plan.receivers, buffers, plan.source)

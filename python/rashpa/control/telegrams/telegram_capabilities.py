@@ -16,7 +16,8 @@ class Unit:
 @dataclass(frozen=True, kw_only=True)
 class UnitDevice:
     """Describes a device of unit `unit`, by number and name. `memory_bytes`: all of its memory; `free_bytes`: its free memory now, 0 when unknown.
-    `unified`: it uses memory of the machine, and counts there."""
+    `unified`: it uses memory of the machine, and counts there. `bar1_bytes`: the window through which an RNIC reaches its memory, and the free part of
+    it; 0 when unknown. `remote_writes`: its attributes for writes of an RNIC; `remote_refusal`: the reason why an RNIC cannot write there."""
 
     unit: str
     number: int
@@ -24,6 +25,10 @@ class UnitDevice:
     memory_bytes: int
     free_bytes: int
     unified: bool
+    bar1_bytes: int = 0
+    bar1_free_bytes: int = 0
+    remote_writes: str = ""
+    remote_refusal: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

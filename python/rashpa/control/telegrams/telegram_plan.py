@@ -18,7 +18,8 @@ KEYS = "keys"
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
     """Describes one end of a queue pair; endpoints are in the order of DTPs in the Configure telegram. With pcie, `address` is the receiver's control
-    block, /proc/<process>/fd/<file>, and `qpn` is the DTP's position."""
+    block, /proc/<process>/fd/<file>, and `qpn` is the DTP's position. `records_rkey`: the key of records, where they lie in another block than lines;
+    0: `rkey`."""
 
     address: str
     port: int
@@ -27,6 +28,7 @@ class Endpoint:
     credit_offset: int = 0
     window_bytes: int = 0
     psn: int = 0
+    records_rkey: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ def endpoint_of(end: _native.Endpoint) -> Endpoint:
         credit_offset=end.credit_offset,
         window_bytes=end.window_bytes,
         psn=end.psn,
+        records_rkey=end.records_rkey,
     )
 
 

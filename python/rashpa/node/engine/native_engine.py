@@ -103,8 +103,19 @@ class NativeFactory:
         raise EngineError("config", "Configure names neither source nor destination")
 
 
-def _unit_device(said: tuple[str, int, str, int, int, bool]) -> telegram.UnitDevice:
-    unit, number, name, memory_bytes, free_bytes, unified = said
+def _unit_device(
+    said: tuple[str, int, str, int, int, bool, tuple[int, int], tuple[str, str]],
+) -> telegram.UnitDevice:
+    unit, number, name, memory_bytes, free_bytes, unified, bar1, remote = said
     return telegram.UnitDevice(
-        unit=unit, number=number, name=name, memory_bytes=memory_bytes, free_bytes=free_bytes, unified=unified
+        unit=unit,
+        number=number,
+        name=name,
+        memory_bytes=memory_bytes,
+        free_bytes=free_bytes,
+        unified=unified,
+        bar1_bytes=bar1[0],
+        bar1_free_bytes=bar1[1],
+        remote_writes=remote[0],
+        remote_refusal=remote[1],
     )

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/log.hpp"
 #include "rashpa/core/system/pause.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
@@ -190,6 +191,9 @@ void CudaUnit::stop() noexcept {
   thread_.request_stop();
   flow_.wake();
   thread_.join();
+  if (!orders_ahead_) return;
+  log::write(log::Level::info, {}, "unit cuda: {} stacks began by the last words of their source, {} by the host",
+             by_words_, by_host_);
 }
 
 // True when the ticket has come back; false when it never will.
@@ -265,6 +269,7 @@ void CudaUnit::hand_back(Stack& stack, bool came) noexcept {
   for (std::uint32_t i = 0; i < stack.count && finished; ++i) {
     if (asked[i] != 0) settle(stack.images[i], stack.slot, i, begun);
   }
+  ++(begun == Begun::by_word ? by_words_ : by_host_);
   if (came) come_back(stack.slot, begun);
   if (over() == Over::silent)
     fail(

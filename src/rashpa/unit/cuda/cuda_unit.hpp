@@ -65,7 +65,9 @@ class CudaUnit final : public Unit, public Accumulating, public Adjusting, publi
   StackFlow flow_;
   std::string how_;
   std::size_t device_bytes_ = 0;
-  bool orders_ahead_ = false;  // trigger word
+  bool orders_ahead_ = false;   // trigger word
+  std::uint64_t by_words_ = 0;  // stacks that began so; of the unit's thread, and of stop() after it
+  std::uint64_t by_host_ = 0;
   std::unique_ptr<StackWork> work_;
   std::unique_ptr<Dispatch> dispatch_;
   std::uint32_t ticket_ = 0;

@@ -9,6 +9,7 @@ from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.pipeline import keeps, plan_pipeline
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
+_LINKS = ("pcie", "verbs")  # that write to memory of a GPU
 _MOST_CHECKED = 15  # DTPs of a buffer that the kernel checksum compares without asking the host
 
 
@@ -39,20 +40,24 @@ def device_images_problems(
 
 def _link_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
     where = source.where
+    kinds = dict.fromkeys(receiver.destination_kind for receiver in receivers)
     for receiver in receivers:
-        if receiver.destination_kind != "pcie":
+        if receiver.destination_kind not in _LINKS:
             yield (
                 f"{where(receiver.own_key('memory'))}: device, but link {receiver.destination_kind} of {receiver.label} writes to host memory only; "
-                '"huge", or kind = "pcie"'
+                '"huge", or kind = "pcie" or "verbs"'
             )
-    pcie = link.of("pcie")
-    if pcie.engine != "cuda":
-        yield f'{where(("link", "pcie", "engine"))}: {pcie.engine} writes to host memory only, and memory = "device"; engine = "cuda", or memory = "huge"'
-    if pcie.verify != "off":
+    if "verbs" not in kinds and link.of("pcie").engine != "cuda":
         yield (
-            f'{where(("link", "pcie", "verify"))}: {pcie.verify}; the host cannot read images in memory of a GPU; "off", and the kernel checksum compares '
-            "them there"
+            f'{where(("link", "pcie", "engine"))}: {link.of("pcie").engine} writes to host memory only, and memory = "device"; '
+            'engine = "cuda", or memory = "huge"'
         )
+    for kind in _LINKS:
+        if (kind in kinds or (kind == "pcie" and "verbs" not in kinds)) and (verify := link.of(kind).verify) != "off":
+            yield (
+                f'{where(("link", kind, "verify"))}: {verify}; the host cannot read images in memory of a GPU; "off", and the kernel checksum compares '
+                "them there"
+            )
 
 
 def _buffer_problems(

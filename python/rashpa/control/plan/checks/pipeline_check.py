@@ -89,7 +89,7 @@ def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource)
         yield f"{where}: a device is named twice; name each once"
     if len(section.devices) < 2:
         return
-    if section.trigger in ("stream", "persistent"):
+    if section.trigger in ("stream", "persistent", "word"):
         yield f'{where}: trigger {section.trigger} takes stacks in turn, and several devices take what they can; set trigger = "graph", or one device'
     for kernel in section.kernel:
         values = parameters_of(kernel)

@@ -40,9 +40,10 @@ jungfrau::Config calibration() {
 }
 Pipeline vetoing() { return {{calibration(), kernel::bragg_count::Config{10, 100, 100'000}}}; }
 
+// By the unit's own look, which has kernels loaded at once: loading one later would wait for those that wait.
 bool no_gpu() {
-  int count = 0;
-  return cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
+  const std::vector<std::string> cuda{"cuda"};
+  return available_devices(cuda).empty();
 }
 
 /// A ring of images, with a record and a word behind them for each of two DTPs.
