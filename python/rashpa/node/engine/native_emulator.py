@@ -35,14 +35,16 @@ def emulator_config(
     loaded = _dataset_of(order, folders, making)
     config.dataset = loaded.dataset
     _check_memory(order, config.dataset)
-    links = {one.kind: link_options(one) for one in order.options}
-    config.dtps = [source_dtp(dtp, run, (order.height, order.width), order.pixel, folders) for dtp in order.dtps]
+    options = {one.kind: link_options(one) for one in order.options}
+    links = [link_of(dtp, options) for dtp in order.dtps]
+    shape = order.height, order.width
+    config.dtps = [source_dtp(dtp, run, shape, order.pixel, folders) for dtp in order.dtps]
     first = order.dtps[0] if order.dtps else None
     if first is not None:
-        config.link, config.destination_link = link_of(first, links), first.peer_link
-    for made, dtp in zip(config.dtps, order.dtps, strict=True):
+        config.link, config.destination_link = links[0], first.peer_link
+    for made, dtp, link in zip(config.dtps, order.dtps, links, strict=True):
         if first is not None and (dtp.link, dtp.peer_link) != (first.link, first.peer_link):
-            made.set_link(link_of(dtp, links), dtp.peer_link)
+            made.set_link(link, dtp.peer_link)
     config.bind_address = order.bind_address
     config.frames = order.frames
     config.end = order.end
@@ -121,10 +123,11 @@ def _check_memory(order: telegram.Source, dataset: _native.Dataset) -> None:
     frame = dataset.width * dataset.height * np.dtype(dataset.pixel).itemsize
     needed = dataset.frames * (len(turned) * frame + sum(size for *_, size, _ in reduced))
     free = available_memory_bytes()
+    reductions = f" and of {len(reduced)} reductions" if reduced else ""
     if needed > free > 0:
         raise EngineError(
             "resource",
-            f"copies of {len(turned)} turned modules and {len(reduced)} reduced regions, {dataset.frames} frames each, take {needed / 2**30:,.2f} GiB beside the dataset, and "
+            f"copies of {len(turned)} turned modules{reductions}, {dataset.frames} frames each, take {needed / 2**30:,.2f} GiB beside the dataset, and "
             f"{free / 2**30:,.2f} GiB are free; take a dataset of fewer frames, or more emulators",
         )
 
