@@ -15,7 +15,7 @@ def jungfrau(
     output: Literal["photons", "kev"] = "photons",
     photon_energy_kev: float,
     borders: Literal["raw", "shared", "masked"] = "raw",
-    track: Literal["off", "darks", "empty"] = "off",
+    track: Literal["off", "darks", "empty", "next", "every"] = "off",
     track_images: int = 200,
     track_sigma: float = 3,
     drift_alarm: float = 0,
@@ -31,9 +31,9 @@ def jungfrau(
     Finds masked_pixels (pixels), saturated_pixels (pixels).
     photon_energy_kev: photon energy; that of the detector when not given.
     borders: pixels of double size between chips. raw: as modules send them. shared: image assembled, their counts shared. masked: image assembled, they are masked.
-    track: pedestals of G0 follow dark images, or also pixels without a photon.
+    track: pedestals of G0 follow dark images, or also (empty) pixels without a photon in an image a stack; the next stack has them. next, every: the next image has them; every: of all images.
     track_images: images that the running mean looks back.
-    track_sigma: track empty: no farther from the pedestal, in RMS.
+    track_sigma: track empty, every: no farther from the pedestal, in RMS.
     drift_alarm: median drift of the pedestals, in RMS, from which on there is an alarm; 0: none.
     """
 

@@ -26,10 +26,12 @@ constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 constexpr std::uint32_t kStack = 4;
 constexpr std::uint32_t kStacks = 5;
 
-jungfrau::Config tracked() {
+using From = jungfrau::Tracking::From;
+
+jungfrau::Config tracked(From from = From::darks) {
   auto config = jungfrau::synthetic::config(kWidth, kHeight, jungfrau::Output::photons, 1);
   config.calibration.rms.assign(kPixels, 24.0F);
-  config.tracking = {jungfrau::Tracking::From::darks, 20, 3.0, 0.5};
+  config.tracking = {from, 20, 3.0, 0.5};
   return config;
 }
 
@@ -101,6 +103,52 @@ TEST(Learning, images_of_a_stack_have_the_pedestals_that_the_stacks_before_have_
     EXPECT_GT(last.scalars[2].real(), 0.2);
     EXPECT_GT(last.scalars[3].real(), last.scalars[2].real());
     EXPECT_EQ(run.ring.all[0].images[0].scalars[2].real(), 0.0);
+  }
+}
+
+/// Moves a pixel by the plain reference, as far as its word is followed.
+jungfrau::Running moved(const jungfrau::Running& before, std::uint16_t word, bool dark) {
+  if (word > 0x3FFF) return before;
+  const jungfrau::Running next = jungfrau::follow(before, word, 1.0F / 20);
+  if (dark) return next;
+  const float far = static_cast<float>(word) - before.pedestal;
+  return far * far <= 9.0F * before.variance ? jungfrau::Running{next.pedestal, before.variance} : before;
+}
+
+TEST(Learning, the_very_next_image_has_the_pedestals_of_the_one_before_it) {
+  for (const From from : {From::next, From::every}) {
+    for (const bool keep_darks : {false, true}) {
+      for (const unsigned threads : {1U, 3U}) {
+        SCOPED_TRACE(testing::Message() << static_cast<int>(from) << keep_darks << threads);
+        Played run;
+        Doorbell bell;
+        const auto unit = make_unit({.cores = {threads, -1}}, {.kernels = {tracked(from)}, .keep_darks = keep_darks},
+                                    run.ring.layout, bell);
+        run.through(*unit);
+        jungfrau::Config now = tracked(from);
+        std::vector<jungfrau::Running> running(kPixels);
+        for (std::size_t p = 0; p < kPixels; ++p) running[p] = {now.calibration.pedestal[p], 24.0F * 24.0F};
+        for (std::uint32_t s = 0; s < kStacks; ++s) {
+          for (std::uint32_t i = 0; i < kStack; ++i) {
+            const StackImage& image = run.ring.all[s].images[i];
+            const bool dark = i == 1;
+            ASSERT_EQ(image.decision == Decision::accepted, keep_darks || !dark);
+            const auto* raw = reinterpret_cast<const std::uint16_t*>(image.raw);
+            const auto* pixels = reinterpret_cast<const std::int16_t*>(image.pixels);
+            for (std::size_t p = 0; p < kPixels; ++p) {
+              if (image.decision == Decision::accepted) {
+                ASSERT_EQ(pixels[p], jungfrau::photons_of(raw[p], now, p)) << "stack " << s << " image " << i;
+              }
+              if (!dark && from == From::next) continue;
+              running[p] = moved(running[p], raw[p], dark);
+              now.calibration.pedestal[p] = running[p].pedestal;
+            }
+          }
+        }
+        const StackImage& last = run.ring.all[kStacks - 1].images[0];
+        EXPECT_GT(last.scalars[2].real(), 0.2);
+      }
+    }
   }
 }
 

@@ -93,13 +93,20 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
   const uint first = get_group_id(0) * TILE;
   const uint there = min(pixels - first, (uint)TILE);
   for (uint image = 0; image < images; ++image) {
+    global const ushort* from = raw + (size_t)image * raw_stride + first;
+#if TRACK && AT_ONCE
+    // Of pixels that this work item has converted in the image before. Its work may be over: it is only learned from.
+    if (image > 0) {
+      follow_tile(from - raw_stride, pedestals + first, variances + first, item, there, followed[image - 1], inverse,
+                  square_limit);
+    }
+#endif
     if (books[image].work == 0) continue;
 #if CELLS
     const size_t set = (size_t)sets[image] * 3 * padded;
 #else
     const size_t set = 0;
 #endif
-    global const ushort* from = raw + (size_t)image * raw_stride + first;
     global Out* to = out + (size_t)image * out_stride + first;
     int8 masked8 = 0;
     int8 bright8 = 0;
@@ -186,14 +193,14 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
 #endif
   }
 #if TRACK
-  // Of pixels that this work item has converted.
+  // Of pixels that this work item has converted: of all images, or of the last one.
+#if AT_ONCE
+  for (uint image = images - 1; image < images; ++image) {
+#else
   for (uint image = 0; image < images; ++image) {
-    if (followed[image] == NOT_FOLLOWED) continue;
-    global const ushort* from = raw + (size_t)image * raw_stride + first;
-    for (uint at = item * 8; at < there; at += GROUP * 8) {
-      follow8(vload8(0, from + at), pedestals + first + at, variances + first + at, inverse, square_limit,
-              followed[image] == FOLLOWED_WHERE_EMPTY);
-    }
+#endif
+    follow_tile(raw + (size_t)image * raw_stride + first, pedestals + first, variances + first, item, there,
+                followed[image], inverse, square_limit);
   }
 #endif
 }

@@ -34,11 +34,18 @@ struct Tracking {
     off,
     darks,  ///< from dark images
     empty,  ///< also from pixels without a photon in the first other image of each stack
+    next,   ///< from dark images, from the next image on
+    every,  ///< from dark images and pixels without a photon in every image, from the next image on
   };
   From from = From::off;
   std::uint32_t images = 200;  ///< N, the number of images in the running mean
   double sigma = 3;            ///< pixels within this many σ of the pedestal count as empty
   double alarm = 0;            ///< median drift in σ that raises an alarm; 0: none
+
+  /// Returns true when pedestals apply to the next image, false when they apply to the next stack.
+  [[nodiscard]] bool at_once() const noexcept { return from == From::next || from == From::every; }
+  /// Returns true when images that are not dark are followed where they have no photon.
+  [[nodiscard]] bool where_empty() const noexcept { return from == From::empty || from == From::every; }
 };
 
 using Calibration = CalibrationMaps;

@@ -94,9 +94,10 @@ class Pass final : public kernel::opencl::DevicePass {
             device, "jungfrau", sources(config.tracking.from != Tracking::From::off),
             fmt::format(
                 "-D TILE={} -D GAIN_0_LARGEST={} -D KEV={:d} -D COUNT={:d} -D MARK={:d} -D ASSEMBLE={:d} -D TRACK={:d} "
-                "-D CELLS={:d} -D NO_SET={} {}",
+                "-D AT_ONCE={:d} -D CELLS={:d} -D NO_SET={} {}",
                 kTile, kAduMask, prepared.output() == Output::kev, taps.count, taps.mark, assembly != nullptr,
-                config.tracking.from != Tracking::From::off, cells_.named(), Cells::kNoSet, DeviceTracker::macros()))),
+                config.tracking.from != Tracking::From::off, config.tracking.at_once(), cells_.named(), Cells::kNoSet,
+                DeviceTracker::macros()))),
         convert_(program_, "convert_tiles"),
         settle_(program_, "settle"),
         alarm_(config.tracking.alarm) {

@@ -50,7 +50,7 @@ Pass::Pass(const Config& config, const Assembly* assembly, const Taps& taps, con
 
 Pass::Pass(const Config& config, const std::vector<Prepared>& sets, const Assembly* assembly, const Taps& taps,
            const Setup& setup)
-    : cells_(config), taps_(taps) {
+    : cells_(config), at_once_(config.tracking.at_once()), taps_(taps) {
   sets_.reserve(sets.size());
   for (const Prepared& one : sets) sets_.emplace_back(one);
   const Prepared& prepared = sets.front();
@@ -84,16 +84,20 @@ cudaError_t Pass::take_sets(const kernel::cuda::DeviceStack& stack, std::uint32_
 int Pass::enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {
   cudaError_t code = tracker_ ? tracker_->begin(stack, stream) : cudaSuccess;
   if (cells_.named()) code = take_sets(stack, bench, stream);
-  if (code == cudaSuccess) code = convert_stack(stack, bench, stream);
+  if (code == cudaSuccess) {
+    code = at_once_ ? convert_image_by_image(stack, bench, stream) : convert_stack(stack, bench, stream);
+  }
   if (code == cudaSuccess && assembly_) code = assembly_->assemble(stack, bench, stream);
-  if (code == cudaSuccess && tracker_) code = tracker_->follow(stack, sets_.front().pedestals(), stream);
+  if (code == cudaSuccess && tracker_ && !at_once_) {
+    code = tracker_->follow(stack, 0, stack.count, sets_.front().pedestals(), stream);
+  }
+  if (code == cudaSuccess && tracker_) code = tracker_->look_at(sets_.front().pedestals(), stream);
   if (code != cudaSuccess) return code;
   settle<<<1, kThreads, 0, stream>>>(stack, counts_[bench].as<Counts>(), tracker_ ? tracker_->state() : nullptr);
   return cudaPeekAtLastError();
 }
 
-cudaError_t Pass::convert_stack(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
-                                cudaStream_t stream) const noexcept {
+Batch Pass::batch_of(const kernel::cuda::DeviceStack& stack, std::uint32_t bench) const noexcept {
   Batch batch{};
   batch.raw = reinterpret_cast<const std::uint16_t*>(stack.in);
   batch.raw_stride = stack.in_stride / sizeof(std::uint16_t);
@@ -105,6 +109,30 @@ cudaError_t Pass::convert_stack(const kernel::cuda::DeviceStack& stack, std::uin
   batch.counts = counts_[bench].as<Counts>();
   batch.work = stack.work;
   batch.count = stack.count;
+  return batch;
+}
+
+cudaError_t Pass::convert_image_by_image(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
+                                         cudaStream_t stream) const noexcept {
+  const std::size_t out_bytes = output() == Output::kev ? sizeof(float) : sizeof(std::int16_t);
+  Batch batch = batch_of(stack, bench);
+  batch.count = 1;
+  cudaError_t code = cudaSuccess;
+  for (std::uint32_t i = 0; i < stack.count && code == cudaSuccess; ++i) {
+    code = convert(tables(), output(), batch, taps_, stream);
+    if (code == cudaSuccess) code = tracker_->follow(stack, i, i + 1, sets_.front().pedestals(), stream);
+    batch.raw += batch.raw_stride;
+    batch.out = static_cast<std::byte*>(batch.out) + batch.out_stride * out_bytes;
+    if (batch.marks != nullptr) batch.marks += batch.marks_stride;
+    batch.counts += 1;
+    batch.work += 1;
+  }
+  return code;
+}
+
+cudaError_t Pass::convert_stack(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
+                                cudaStream_t stream) const noexcept {
+  Batch batch = batch_of(stack, bench);
   if (!cells_.named()) return convert(tables(), output(), batch, taps_, stream);
   const auto* const sets = sets_there_[bench].as<const std::uint8_t>();
   auto* const chosen = sets_there_[bench].as<std::uint8_t>() + stack.count;

@@ -38,6 +38,10 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
   /// Enqueues the copy of each image's set number to the device; images without a set fail.
   cudaError_t take_sets(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
                         cudaStream_t stream) const noexcept;
+  [[nodiscard]] Batch batch_of(const kernel::cuda::DeviceStack& stack, std::uint32_t bench) const noexcept;
+  /// Enqueues the conversion of each image, and its following before the next one.
+  cudaError_t convert_image_by_image(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
+                                     cudaStream_t stream) const noexcept;
   cudaError_t convert_stack(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
                             cudaStream_t stream) const noexcept;
 
@@ -47,6 +51,7 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
   std::vector<memory::cuda::DeviceMemory> sets_there_;  // with cells, by bench: of each image its set, then room
   std::optional<DeviceAssembly> assembly_;
   std::optional<DeviceTracker> tracker_;
+  bool at_once_;  // pedestals apply to the next image
   Taps taps_;
   std::vector<memory::cuda::DeviceMemory> counts_;  // by bench
 };

@@ -55,13 +55,15 @@ const Parameters<Settings>& parameters() {
                 .choices = {"raw", "shared", "masked"}},
                &Settings::borders)
           .add({.name = "track",
-                .doc = "pedestals of G0 follow dark images, or also pixels without a photon",
-                .choices = {"off", "darks", "empty"}},
+                .doc =
+                    "pedestals of G0 follow dark images; empty, every: also pixels without a photon; next, every: from "
+                    "the next image on, else from the next stack",
+                .choices = {"off", "darks", "empty", "next", "every"}},
                &Settings::track)
           .add({.name = "track_images", .doc = "images that the running mean looks back", .least = 2, .most = 100000},
                &Settings::track_images)
           .add({.name = "track_sigma",
-                .doc = "track empty: no farther from the pedestal, in RMS",
+                .doc = "track empty, every: no farther from the pedestal, in RMS",
                 .least = 0,
                 .above = true,
                 .most = 100},
@@ -156,6 +158,7 @@ class Pass final : public CpuPass, public ByCell {
         taps_(taps_of(setup)),
         stack_(setup.stack),
         workers_(setup.workers),
+        tracking_(config.tracking),
         leave_darks_(config.tracking.from != Tracking::From::off && setup.only_learned),
         alarm_(config.tracking.alarm),
         counts_(std::size_t{setup.workers} * setup.stack),
@@ -185,12 +188,16 @@ class Pass final : public CpuPass, public ByCell {
                      reinterpret_cast<void* const*>(items.out), items.marks,
                      counts_.data() + std::size_t{worker} * stack_ + items.first};
     if (cells_.named()) return run_by_cell(worker, items.first, all, first, last);
-    const bool some = leave_darks_ && items.dark != nullptr;
+    const bool some = leave_darks_ && items.dark != nullptr && !tracking_.at_once();
     const Images images = some ? choose(chosen_[worker], all, [&](std::size_t i) { return items.dark[i] == 0; }) : all;
     const bool follows = tracker_ && items.dark != nullptr;
     const std::size_t together = follows ? kFollowed : last - first;
     for (std::size_t at = first; at < last; at += together) {
       const std::size_t end = std::min(at + together, last);
+      if (follows && tracking_.at_once()) {
+        run_image_by_image(worker, all, items.dark, at, end);
+        continue;
+      }
       convert_set(worker, 0, images, at, end);
       if (follows) tracker_->follow(worker, {items.count, all.raw, items.dark}, at, end);
     }
@@ -253,6 +260,25 @@ class Pass final : public CpuPass, public ByCell {
       convert(sets_[set], images, taps_, first, last);
     }
   }
+  /// Images [first, last) of `all`.
+  static Images some_of(const Images& all, std::size_t first, std::size_t last) noexcept {
+    return {last - first, all.raw + first, all.out + first, all.marks == nullptr ? nullptr : all.marks + first,
+            all.counts + first};
+  }
+  /// Converts images up to one that pedestals follow, and follows it, before the images behind it.
+  void run_image_by_image(unsigned worker, const Images& all, const std::uint8_t* dark, std::size_t first,
+                          std::size_t last) noexcept {
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < all.count; ++i) {
+      if (dark[i] == 0 && !tracking_.where_empty()) continue;
+      const std::size_t until = dark[i] != 0 && leave_darks_ ? i : i + 1;
+      if (done < until) convert_set(worker, 0, some_of(all, done, until), first, last);
+      tracker_->follow(worker, {1, all.raw + i, dark + i}, first, last);
+      done = i + 1;
+    }
+    if (done < all.count) convert_set(worker, 0, some_of(all, done, all.count), first, last);
+    tracker_->look_at(worker, first, last);
+  }
   /// Set after set, the images of its cell. Those of a cell without a set are left as they are: they fail.
   void run_by_cell(unsigned worker, std::size_t first_item, const Images& all, std::size_t first,
                    std::size_t last) noexcept {
@@ -273,6 +299,7 @@ class Pass final : public CpuPass, public ByCell {
   Taps taps_;
   std::uint32_t stack_;
   unsigned workers_;
+  Tracking tracking_;
   bool leave_darks_;
   DriftAlarm alarm_;
   std::vector<Counts> counts_;             // [worker][item]
@@ -317,7 +344,7 @@ class JungfrauStep final : public Step,
   [[nodiscard]] bool learns_from_darks() const override { return tracks(); }
   [[nodiscard]] Keeps keeps() const override {
     if (!tracks()) return Keeps::nothing;
-    return config_.tracking.from == Tracking::From::darks ? Keeps::of_darks : Keeps::of_images;
+    return config_.tracking.where_empty() ? Keeps::of_images : Keeps::of_darks;
   }
   /// Assembled images have pixels of both sides of a border; the drift of pedestals does not add up; an image of an
   /// unknown cell would fail in each strip.

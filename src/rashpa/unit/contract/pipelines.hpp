@@ -138,9 +138,9 @@ class Pipelines {
     return config;
   }
   static void expect_pedestals_to_follow(const Choice& choice) {
-    for (const From from : {From::darks, From::empty}) {
+    for (const From from : {From::darks, From::empty, From::next, From::every}) {
       for (const bool keep_darks : {false, true}) {
-        SCOPED_TRACE(testing::Message() << (from == From::darks ? "darks" : "empty") << (keep_darks ? ", kept" : ""));
+        SCOPED_TRACE(testing::Message() << "track " << static_cast<int>(from) << (keep_darks ? ", kept" : ""));
         const auto output = keep_darks ? kernel::jungfrau::Output::kev : kernel::jungfrau::Output::photons;
         const Pipeline pipeline{.kernels = {tracked(from, output)}, .keep_darks = keep_darks};
         const Outcome truth = run({}, pipeline, words(), kDarkEvery);

@@ -35,8 +35,17 @@ void follow8(ushort8 words, global float* pedestals, global float* variances, fl
   vstore8(select(variance, (variance + square * inverse) * (1.0f - inverse), taken), 0, variances);
 }
 
+// A work item's eights of a tile, in an image that is followed.
+void follow_tile(global const ushort* from, global float* pedestals, global float* variances, uint item, uint there,
+                 uchar how, float inverse, float square_limit) {
+  if (how == NOT_FOLLOWED) return;
+  for (uint at = item * 8; at < there; at += GROUP * 8) {
+    follow8(vload8(0, from + at), pedestals + at, variances + at, inverse, square_limit, how == FOLLOWED_WHERE_EMPTY);
+  }
+}
+
 // One group, before the first pixel of a stack: settles what the stack before has left, and which images of this one
-// are followed. `learned_only`: of dark images nothing else is wanted. `found` has `looked` and `worst_looked`.
+// are followed. `where_empty`: 1, also the first one that is not dark; 2, all of these. `learned_only`: of dark images nothing else is wanted. `found` has `looked` and `worst_looked`.
 kernel void begin_tracking(global struct Tracker* tracker, global uint* bins, global struct Books* books,
                            global const uchar* darks, uint images, uint where_empty, uint learned_only,
                            uint images_between_looks, global uchar* followed, global float* found) {
@@ -60,7 +69,7 @@ kernel void begin_tracking(global struct Tracker* tracker, global uint* bins, gl
           if (learned_only != 0) books[image].work = 0;
         } else if (first) {
           how = FOLLOWED_WHERE_EMPTY;
-          first = false;
+          first = where_empty == 2;
         }
       }
       followed[image] = how;

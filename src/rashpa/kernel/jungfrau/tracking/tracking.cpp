@@ -106,11 +106,11 @@ void Tracker::follow(unsigned worker, const Images& images, std::size_t first, s
   for (std::size_t begin = first; begin < last; begin += kBlock * kGroup) {
     const std::size_t groups = (std::min(begin + kBlock * kGroup, std::max(whole, begin)) - begin) / kGroup;
     const std::size_t tail = begin + kBlock * kGroup >= last ? last - whole : 0;
-    bool empty = settings_.from == Tracking::From::empty;
+    bool empty = settings_.where_empty();
     for (std::size_t i = 0; i < images.count; ++i) {
       const bool dark = images.dark[i] != 0;
       if (!dark && !empty) continue;
-      if (!dark) empty = false;  // one image a stack
+      if (!dark) empty = false;  // one image a call: a stack, or an image of its own
       if (begin == 0) in_hand_ += 1;
       const Follow how{inverse_, dark ? 0.0F : static_cast<float>(settings_.sigma)};
       follow_groups(calibration_->table(0, begin / kGroup), variance() + begin, groups, images.raw[i] + begin, how);
@@ -121,7 +121,7 @@ void Tracker::follow(unsigned worker, const Images& images, std::size_t first, s
       follow_groups(calibration_->table(0, whole / kGroup), variance() + whole, 1, padded, how);
     }
   }
-  if (looking_) look(histograms_[worker], first, last);
+  if (!settings_.at_once()) look_at(worker, first, last);
 }
 
 void Tracker::look(Histogram& histogram, std::size_t first, std::size_t last) noexcept {

@@ -67,11 +67,12 @@ __global__ void begin_tracking(TrackerState* tracker, std::uint32_t* bins, const
   for (std::uint32_t i = threadIdx.x; i < stack.count; i += kThreads) {
     const bool works = stack.work[i] != 0;
     const bool dark = works && stack.dark != nullptr && stack.dark[i] != 0;
-    followed[i] = dark ? kFollowed : kNotFollowed;
+    const bool other = works && !dark && how.where_empty;
+    followed[i] = dark ? kFollowed : other && how.every ? kFollowedWhereEmpty : kNotFollowed;
     if (works) any = 1;
-    if (dark) atomicAdd(&in_hand, 1U);
+    if (followed[i] != kNotFollowed) atomicAdd(&in_hand, 1U);
     if (dark && how.learned_only) stack.work[i] = 0;
-    if (works && !dark && how.where_empty) atomicMin(&first, i);
+    if (other && !how.every) atomicMin(&first, i);
   }
   __syncthreads();
   if (any == 0) {
@@ -103,10 +104,12 @@ __global__ void begin_tracking(TrackerState* tracker, std::uint32_t* bins, const
   for (unsigned bin = threadIdx.x; bin < kBins; bin += kThreads) bins[bin] = 0;
 }
 
-/// Eight pixels a thread, through all images of the stack that are followed.
+/// Eight pixels a thread, through images [begin, end) of the stack that are followed.
 __global__ void __launch_bounds__(kThreads)
     follow_pixels(const TrackerState* tracker, const DeviceStack stack, const Following how,
-                  const std::uint8_t* followed, float* pedestals, float* variances, std::uint32_t pixels) {
+                  const std::uint8_t* followed, float* pedestals, float* variances, std::uint32_t pixels,
+                  std::uint32_t begin, std::uint32_t end) {
+  if (end == begin + 1 && followed[begin] == kNotFollowed) return;
   if (tracker->begun == 0 || tracker->in_hand == 0) return;
   const std::uint32_t first = (blockIdx.x * kThreads + threadIdx.x) * kThreadPixels;
   if (first >= pixels) return;
@@ -117,7 +120,7 @@ __global__ void __launch_bounds__(kThreads)
   float pedestal[kThreadPixels] = {p[0].x, p[0].y, p[0].z, p[0].w, p[1].x, p[1].y, p[1].z, p[1].w};
   float variance[kThreadPixels] = {v[0].x, v[0].y, v[0].z, v[0].w, v[1].x, v[1].y, v[1].z, v[1].w};
   const float left = __fsub_rn(1.0F, how.inverse);
-  for (std::uint32_t i = 0; i < stack.count; ++i) {
+  for (std::uint32_t i = begin; i < end; ++i) {
     if (followed[i] == kNotFollowed) continue;
     const bool where_empty = followed[i] == kFollowedWhereEmpty;
     const auto* const raw = reinterpret_cast<const std::uint16_t*>(stack.in + i * stack.in_stride);
@@ -180,7 +183,8 @@ std::size_t padded(const Prepared& calibration) { return (calibration.pixels() +
 DeviceTracker::DeviceTracker(const Config& config, const Prepared& calibration, const Setup& setup)
     : how_{.inverse = 1.0F / static_cast<float>(config.tracking.images),
            .square_limit = static_cast<float>(config.tracking.sigma) * static_cast<float>(config.tracking.sigma),
-           .where_empty = config.tracking.from == Tracking::From::empty,
+           .where_empty = config.tracking.where_empty(),
+           .every = config.tracking.from == Tracking::From::every,
            .learned_only = setup.only_learned,
            .between_looks = static_cast<std::uint32_t>(images_between_looks(config.tracking)),
            .alarm = config.tracking.alarm},
@@ -204,12 +208,16 @@ cudaError_t DeviceTracker::begin(const DeviceStack& stack, cudaStream_t stream) 
   return cudaPeekAtLastError();
 }
 
-cudaError_t DeviceTracker::follow(const DeviceStack& stack, float* pedestals, cudaStream_t stream) const noexcept {
+cudaError_t DeviceTracker::follow(const DeviceStack& stack, std::uint32_t first, std::uint32_t last, float* pedestals,
+                                  cudaStream_t stream) const noexcept {
   constexpr std::uint32_t kTile = kThreads * kThreadPixels;
-  follow_pixels<<<(pixels_ + kTile - 1) / kTile, kThreads, 0, stream>>>(
-      state_.as<TrackerState>(), stack, how_, followed_.as<std::uint8_t>(), pedestals, variances_.as<float>(), pixels_);
-  const cudaError_t code = cudaPeekAtLastError();
-  if (code != cudaSuccess) return code;
+  follow_pixels<<<(pixels_ + kTile - 1) / kTile, kThreads, 0, stream>>>(state_.as<TrackerState>(), stack, how_,
+                                                                        followed_.as<std::uint8_t>(), pedestals,
+                                                                        variances_.as<float>(), pixels_, first, last);
+  return cudaPeekAtLastError();
+}
+
+cudaError_t DeviceTracker::look_at(const float* pedestals, cudaStream_t stream) const noexcept {
   look<<<std::min(kLookers, (pixels_ + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       state_.as<TrackerState>(), bins_.as<std::uint32_t>(), pedestals, start_.as<float>(), inverse_sigma_.as<float>(),
       pixels_);

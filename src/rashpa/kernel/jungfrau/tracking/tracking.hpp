@@ -73,7 +73,8 @@ class DriftAlarm {
 };
 
 /// Changes the tables of a Prepared calibration while they are in use. It handles one stack at a time: its images are
-/// converted with the tables that earlier stacks have left, and then its dark images are followed, block by block.
+/// converted with the tables that earlier stacks have left, and then its dark images are followed, block by block. With
+/// Tracking::at_once(), each image is followed before the next one is converted, block by block.
 class Tracker {
  public:
   /// Takes the memory. `calibration` was prepared from `config` and outlives the object. Throws ConfigError when the
@@ -89,8 +90,13 @@ class Tracker {
   /// Applies the changes of the previous stack, before the first follow() of a stack. One thread.
   void begin() noexcept;
   /// Follows pixels [first, last) of all images; `first` is a multiple of kGroup. Several threads, for different
-  /// pixels.
+  /// pixels. With Tracking::at_once(), `images` is one image, and look_at() follows the last one.
   void follow(unsigned worker, const Images& images, std::size_t first, std::size_t last) noexcept;
+
+  /// Computes the drift of pixels [first, last) when it is due, behind the last image of a stack.
+  void look_at(unsigned worker, std::size_t first, std::size_t last) noexcept {
+    if (looking_) look(histograms_[worker], first, last);
+  }
 
   /// Returns the drift when it was last computed: in the first stack, and after each further eighth of
   /// Tracking::images.

@@ -30,6 +30,7 @@ struct Following {
   float inverse = 0;       ///< float32(1/N)
   float square_limit = 0;  ///< for pixels that may have a photon: σ²
   bool where_empty = false;
+  bool every = false;         ///< where empty: in every image; false: in the first one of a stack
   bool learned_only = false;  ///< true: dark images are needed only for the pedestals
   std::uint32_t between_looks = 0;
   double alarm = 0;  ///< median drift in RMS; 0: none
@@ -44,9 +45,12 @@ class DeviceTracker {
   /// Applies the changes of the previous stack and selects the images of this stack to follow. Call it before the
   /// pixels of the stack are converted.
   cudaError_t begin(const kernel::cuda::DeviceStack& stack, cudaStream_t stream) const noexcept;
-  /// Enqueues the following of the selected images, after their conversion. `pedestals` are those of G0, pixel by
-  /// pixel.
-  cudaError_t follow(const kernel::cuda::DeviceStack& stack, float* pedestals, cudaStream_t stream) const noexcept;
+  /// Enqueues the following of the selected ones of images [first, last), after their conversion. `pedestals` are those
+  /// of G0, pixel by pixel.
+  cudaError_t follow(const kernel::cuda::DeviceStack& stack, std::uint32_t first, std::uint32_t last, float* pedestals,
+                     cudaStream_t stream) const noexcept;
+  /// Enqueues the computation of the drift when it is due, behind the last image of a stack.
+  cudaError_t look_at(const float* pedestals, cudaStream_t stream) const noexcept;
   [[nodiscard]] const TrackerState* state() const noexcept { return state_.as<TrackerState>(); }
   [[nodiscard]] std::string notice() const;
 

@@ -25,7 +25,9 @@ DeviceTracker::DeviceTracker(const Config& config, const Prepared& calibration, 
                              const memory::opencl::Device& device, const memory::opencl::Program& program)
     : inverse_(1.0F / static_cast<float>(config.tracking.images)),
       square_limit_(static_cast<float>(config.tracking.sigma) * static_cast<float>(config.tracking.sigma)),
-      where_empty_(config.tracking.from == Tracking::From::empty ? 1 : 0),
+      where_empty_(config.tracking.from == Tracking::From::every ? 2
+                   : config.tracking.where_empty()               ? 1
+                                                                 : 0),
       learned_only_(setup.only_learned ? 1 : 0),
       between_looks_(static_cast<cl_uint>(images_between_looks(config.tracking))),
       pixels_(static_cast<cl_uint>(calibration.pixels())),

@@ -38,7 +38,7 @@ class DeviceTracker {
  private:
   cl_float inverse_;
   cl_float square_limit_;
-  cl_uint where_empty_;
+  cl_uint where_empty_;  // 1: in the first image of a stack, 2: in every one
   cl_uint learned_only_;
   cl_uint between_looks_;
   cl_uint pixels_;
