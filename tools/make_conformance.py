@@ -52,7 +52,13 @@ CASES: dict[str, dict[str, Kernels]] = {
             f"track_{track}_{output}": (
                 {"name": "jungfrau", "photon_energy_kev": 12.4, "track": track, "track_images": 4, "output": output},
             )
-            for track, output in (("darks", "photons"), ("darks", "kev"), ("empty", "photons"))
+            for track, output in (
+                ("darks", "photons"),
+                ("darks", "kev"),
+                ("empty", "photons"),
+                ("next", "photons"),
+                ("every", "photons"),
+            )
         },
     },
     "bragg_count": {
