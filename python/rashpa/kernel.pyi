@@ -31,7 +31,7 @@ def jungfrau(
     Finds masked_pixels (pixels), saturated_pixels (pixels).
     photon_energy_kev: photon energy; that of the detector when not given.
     borders: pixels of double size between chips. raw: as modules send them. shared: image assembled, their counts shared. masked: image assembled, they are masked.
-    track: pedestals of G0 follow dark images; empty, every: also pixels without a photon; next, every: from the next image on, else from the next stack.
+    track: pedestals of G0 follow dark images (darks, next), and pixels without a photon (empty, every): from the next image on (next, every) or stack.
     track_images: images that the running mean looks back.
     track_sigma: track empty, every: no farther from the pedestal, in RMS.
     drift_alarm: median drift of the pedestals, in RMS, from which on there is an alarm; 0: none.

@@ -55,9 +55,8 @@ const Parameters<Settings>& parameters() {
                 .choices = {"raw", "shared", "masked"}},
                &Settings::borders)
           .add({.name = "track",
-                .doc =
-                    "pedestals of G0 follow dark images; empty, every: also pixels without a photon; next, every: from "
-                    "the next image on, else from the next stack",
+                .doc = "pedestals of G0 follow dark images (darks, next), and pixels without a photon (empty, every): "
+                       "from the next image on (next, every) or stack",
                 .choices = {"off", "darks", "empty", "next", "every"}},
                &Settings::track)
           .add({.name = "track_images", .doc = "images that the running mean looks back", .least = 2, .most = 100000},
