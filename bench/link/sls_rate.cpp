@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How fast the link sls takes a JUNGFRAU's datagrams without a loss, by number of ports: in one process over loopback,
-/// or as two processes, each in a network namespace of its own (sls_namespaces.sh).
+/// or as two processes, each in a network namespace of its own (bench/sls_peers.py).
 ///
-///   rashpa_sls_rate_bench [ports=1] [threads=1] [seconds=3] [gbps=10,20,…] [gro=1]
+///   rashpa_sls_rate_bench [ports=1] [threads=1] [seconds=3] [gbps=10,20,…] [gro=1] [engine=socket] [interfaces=2]
 ///   rashpa_sls_rate_bench receive address=10.9.9.1 port=50001 ports=2 seconds=33
 ///   rashpa_sls_rate_bench send address=10.9.9.1 port=50001 ports=2 seconds=30 gbps=25
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -67,6 +68,8 @@ class Frames {
       Header header;
       header.frame_number = frame + 1;
       header.type = type_of(Detector::jungfrau);
+      header.bunch_id =
+          std::bit_cast<std::uint64_t>(static_cast<double>(frame + 1));  // as std_detector_buffer reads it
       for (std::uint32_t p = 0; p < frames_.size(); ++p) {
         header.row = static_cast<std::uint16_t>(p);
         frames_[p].set_headers(header);
@@ -170,7 +173,7 @@ void print_books(double gigabits, const Books& books, std::uint64_t images, doub
 int run(const std::string& mode, const Arguments& given) {
   Options options;
   options.gro = number(given, "gro", 1) != 0;
-  options.interfaces = 2;
+  options.interfaces = static_cast<std::uint32_t>(number(given, "interfaces", 2));
   if (given.contains("engine") && given.at("engine") == "xdp") options.engine = EngineKind::xdp;
   options.socket_buffer = static_cast<std::uint32_t>(number(given, "buffer", 100)) << 20U;
   const auto ports = static_cast<std::uint32_t>(number(given, "ports", 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The link sls with engine xdp between two hosts: its contract, and what comes beside an SLS detector's datagrams.
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -13,12 +14,13 @@
 #include "rashpa/link/roce/sockets/udp_socket.hpp"
 #include "rashpa/link/sls/testing/sls_contract.hpp"
 #include "rashpa/link/sls/testing/udp_frame.hpp"
+#include "rashpa/link/sls/xdp/interface.hpp"
 #include "rashpa/link/sls/xdp/kernel.hpp"
 
 namespace rashpa::link::sls {
 namespace {
 
-// A queue before each interface holds frames back while the other end's ring is full: Linux 6.16 and newer.
+// A queuing discipline at each interface holds frames back while the other end's ring is full: Linux 6.16 and newer.
 const net::Cable& cable() {
   static const net::Cable* const one = [] {
     auto* const made = new net::Cable;  // NOLINT: lives as long as the program
@@ -43,7 +45,31 @@ Network over_veth() {
   return network;
 }
 
-INSTANTIATE_TEST_SUITE_P(Xdp, SlsContract, ::testing::Values(ContractNetwork{"veth", &over_veth}),
+// A second cable between the same hosts, of two queues.
+Network over_two_queues() {
+  Network network = over_veth();
+  if (!network.why_not.empty()) return network;
+  const net::Cable& way = cable();
+  static const bool made = [&] {
+    way.one.run(
+        fmt::format("ip link add wide1 mtu 9000 numrxqueues 2 numtxqueues 2 type veth "
+                    "peer name wide2 mtu 9000 numrxqueues 2 numtxqueues 2 netns {}",
+                    way.two.path()));
+    for (const auto& [host, number] : {std::pair(&way.one, 1), std::pair(&way.two, 2)}) {
+      host->run(fmt::format("tc qdisc add dev wide{} root pfifo limit 100000", number));
+      host->run(fmt::format("ip addr add 10.78.0.{0}/24 dev wide{0} && ip link set wide{0} up", number));
+    }
+    return true;
+  }();
+  EXPECT_TRUE(made);
+  network.sender = "10.78.0.1";
+  network.receiver = "10.78.0.2";
+  return network;
+}
+
+INSTANTIATE_TEST_SUITE_P(Xdp, SlsContract,
+                         ::testing::Values(ContractNetwork{"veth", &over_veth},
+                                           ContractNetwork{"two_queues", &over_two_queues}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 class SlsXdp : public ::testing::Test {
@@ -152,6 +178,35 @@ TEST_F(SlsXdp, an_interface_has_one_receiver_and_is_free_after_it) {
     }
   }
   make();
+}
+
+TEST_F(SlsXdp, datagrams_that_nobody_has_cut_are_cut) {
+  Network loopback = network_;  // lo has no driver with XDP, and passes on what the sender gave it
+  loopback.sender = loopback.receiver = "127.0.0.1";
+  loopback.at_sender = loopback.at_receiver;
+  Connected link(loopback, eiger(16), 2, 20, 4);
+  link.receiver->start();
+  for (std::uint64_t k = 0; k < 20; ++k) {
+    for (std::size_t d = 0; d < 2; ++d) link.send(d, k);
+    for (std::size_t d = 0; d < 2; ++d) {
+      const Arrival arrival = link.next();
+      ASSERT_EQ(arrival.completeness, Completeness::complete);
+      link.expect_pixels(arrival);
+      link.receiver->release(arrival.dtp, k + 1);
+    }
+  }
+  link.receiver->stop();
+  EXPECT_EQ(link.receiver->stats()["packets"], 20U * 2 * 64);
+}
+
+TEST_F(SlsXdp, interfaces_tell_their_queues) {
+  network_.at_receiver([&] { EXPECT_EQ(xdp::interface_with(wire::Address(network_.receiver, 0)).queues, 1U); });
+  const Network wide = over_two_queues();
+  wide.at_receiver([&] {
+    const xdp::Interface found = xdp::interface_with(wire::Address(wide.receiver, 0));
+    EXPECT_EQ(found.queues, 2U);
+    EXPECT_EQ(found.name, "wide2");
+  });
 }
 
 TEST_F(SlsXdp, an_address_of_no_interface_is_refused) {

@@ -62,9 +62,11 @@ std::span<const Intake> Port::receive(bool& drained) noexcept {
   }
   std::size_t count = 0;
   drained = true;
-  for (const auto& queue : queues_) {
-    queue->give_back();
-    drained = take_from(*queue, count) && drained;
+  turn_ = (turn_ + 1) % queues_.size();  // a queue that always fills the batch leaves the next turn to the others
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    FrameSocket& queue = *queues_[(turn_ + i) % queues_.size()];
+    queue.give_back();
+    drained = take_from(queue, count) && drained;
   }
   if (count > 0 || !drained) return std::span(taken_).first(count);
   return socket_->receive(drained);

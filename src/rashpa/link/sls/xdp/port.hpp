@@ -47,6 +47,7 @@ class Port final : public PortIntake {
   FileDescriptor all_;  // epoll
   std::vector<Pieces> pieces_;
   std::vector<Intake> taken_;
+  std::size_t turn_ = 0;           // the queue that is read first
   bool older_ = true;              // the socket may have datagrams from before the program
   FrameSocket* peeked_ = nullptr;  // null: the kernel's socket
 };

@@ -89,9 +89,10 @@ FrameSocket::FrameSocket(const Interface& interface, std::uint32_t queue, FrameM
 }
 
 std::optional<FrameSocket::Frame> FrameSocket::next(std::span<ScatteredBytes::Piece, kMostPieces> pieces) noexcept {
-  if (read_ == produced_) produced_ = ring_.produced();
   std::size_t count = 0;
-  for (std::uint32_t place = read_; place != produced_; ++place) {
+  for (std::uint32_t place = read_;; ++place) {
+    if (place == produced_) produced_ = ring_.produced();
+    if (place == produced_) return std::nullopt;
     const xdp_desc& part = ring_.at(place);
     if (count < pieces.size()) pieces[count] = {memory_->data() + part.addr, part.len};
     ++count;
@@ -99,7 +100,6 @@ std::optional<FrameSocket::Frame> FrameSocket::next(std::span<ScatteredBytes::Pi
     next_end_ = place + 1;
     return Frame(pieces).first(count > pieces.size() ? 0 : count);
   }
-  return std::nullopt;
 }
 
 void FrameSocket::take() noexcept {
