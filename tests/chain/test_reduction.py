@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import rashpa
 from rashpa.cli.report.report import report_of
 from rashpa.control.capacity.loads import dtp_loads
 from rashpa.control.capacity.plan_summary import json_of, summary_of
@@ -409,3 +410,26 @@ def test_the_example_stores_whole_and_binned_images(warm_nodes: WarmNodes, tmp_p
         for top, row in ((0, 0), (272, 68)):  # between the modules is a gap
             expected = model(np.asarray(pixels[top : top + 256]), LEAST_MOST_FULL["uint16"], (4, 4), "mean", 8000.0)
             np.testing.assert_array_equal(some.at_frame(frame)[row : row + 64], expected)
+
+
+def test_images_that_are_dealt_among_receivers_are_reduced_for_each(tmp_path: Path) -> None:
+    members = "".join(f'[[receiver]]\nname = "{name}"\nport = 0\n' for name in ("a", "b"))
+    text = write(tmp_path, "bin_x = 3\nbin_y = 2", buffer='group = "farm"', frames=60).read_text(encoding="utf-8")
+    text = text.replace("[receiver]\nport = 0\n", f'{members}[[group]]\nname = "farm"\nreceivers = ["a", "b"]\n')
+    file = tmp_path / "dealt.toml"
+    file.write_text(text.replace('output = "."', f'output = "{tmp_path}"'), encoding="utf-8")
+    outcome = rashpa.run(file)
+    assert outcome.good, (outcome.problem, outcome.reasons)
+    masters = sorted(tmp_path.rglob("reduced_full*_master.h5"))
+    seen = set()
+    for master in masters:
+        with open_run(master) as stored:
+            for frame, image in stored.images():
+                made = [
+                    model(frames_of(module, "uint16")[frame % DIFFERENT], LEAST_MOST_FULL["uint16"], (3, 2))
+                    for module in (0, 1)
+                ]
+                np.testing.assert_array_equal(image, np.hstack(made), err_msg=f"{master} {frame}")
+                seen.add(frame)
+    assert masters
+    assert seen == set(range(60))
