@@ -21,7 +21,7 @@ PLACES = [(0, 0), (0, ROWS), (COLUMNS, 0), (COLUMNS, ROWS)]
 
 SENDER = '''
 """Four ports of an slsReceiver; the words of the header are those of slsDetectorPackage 8."""
-import json, sys
+import json, sys, time
 import numpy as np, zmq
 
 first, what = int(sys.argv[1]), sys.argv[2]
@@ -62,7 +62,12 @@ def end(port):
     sockets[port].send(header(data=0, **zeros))
 
 faults = what == "faults"
+if what == "dead before":
+    end(3)
+    time.sleep(1)  # so that it is there before the first image
 for port in range(4):
+    if port == 3 and what in ("dead before", "mute"):
+        continue
     if what == "dead" and port == 3:
         end(port)  # its receiver has got nothing
         continue
@@ -154,15 +159,18 @@ def test_each_fault_costs_the_module_that_it_hits_and_is_counted(tmp_path: Path)
     assert (books["complete"], books["partial"], books["missing"]) == (9, 3, 0), output
     assert code == 0, output  # this host has lost nothing
     assert (counts["malformed"], counts["wrong_shape"], counts["partial_before"]) == (3, 1, 1)
+    assert counts["dead_ports"] == 0
     assert counts["duplicate_packets"] + counts["late_packets"] == counts["other_series"] == 1
     check(tmp_path, {2: {1}, 6: {3}, 7: {0}})
     numbers = rashpa.open(tmp_path / "sls_all_master.h5").tables.counted("detector_frame")
     np.testing.assert_array_equal(numbers, 5000 + np.arange(FRAMES))
 
 
-def test_a_port_without_images_costs_its_module_alone(tmp_path: Path) -> None:
-    code, output, report = ran(tmp_path, "dead")
+@pytest.mark.parametrize("what", ["dead", "dead before", "mute"])
+def test_a_port_without_images_costs_its_module_alone_and_is_in_the_books(tmp_path: Path, what: str) -> None:
+    code, output, report = ran(tmp_path, what)
     books = report["buffers"][0]["books"]
+    assert report["link"]["dead_ports"] == 1
     assert (books["complete"], books["partial"], books["missing"]) == (0, FRAMES, 0), output
     assert code == 0, output  # this host has lost nothing
     check(tmp_path, {frame: {3} for frame in range(FRAMES)})

@@ -104,10 +104,10 @@ Intake::Verdict Intake::offer(const Message& message, std::size_t connection, st
   return Verdict::done;
 }
 
-// An end of a port names no series: before the run's first image it is that of an acquisition before.
+// An end of a port names no series.
 Intake::Verdict Intake::end(const Message& message, std::size_t connection) noexcept {
   if (ports_ != nullptr) {
-    if (begun_) ended_ = ports_->end(connection) || ended_;
+    ports_->end(connection, begun_);
   } else if (begun_ && ours(message)) {
     ended_ = true;
   } else {

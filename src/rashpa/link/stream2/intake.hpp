@@ -35,6 +35,7 @@ struct StreamDtp : Told {
   std::uint64_t seen = 0;            // images below the highest that has come
   std::uint64_t far = 0;             // the latest image far ahead …
   std::uint32_t far_images = 0;      // … and how many agree
+  bool dead = false;                 // of a port that had sent nothing when its first image was given up
 };
 
 /// The pixels to unpack for image `index` of a DTP.
@@ -73,8 +74,11 @@ class Intake {
 
   /// Takes a message of connection `connection`.
   Verdict offer(const Message& message, std::size_t connection, std::int64_t now, Parts& parts) noexcept;
-  /// Returns true when the end of the series has come.
-  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  /// Returns true when the end of the series has come. With ports it becomes false again when an image shows that the
+  /// end of a port was that of an earlier acquisition.
+  [[nodiscard]] bool ended() const noexcept { return begun_ && (ports_ == nullptr ? ended_ : ports_->ended()); }
+  /// Returns true when some port has sent no image since an end that came before the run's first image.
+  [[nodiscard]] bool ended_before() const noexcept { return ports_ != nullptr && ports_->ended_before(); }
 
  private:
   [[nodiscard]] bool ours(const Message& message) noexcept;

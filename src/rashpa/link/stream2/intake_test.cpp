@@ -202,6 +202,20 @@ TEST_F(PortIntake, images_wait_until_all_ports_have_said_where_they_begin) {
   EXPECT_EQ(parts_.parts[0].index, 1U);
 }
 
+TEST_F(PortIntake, an_end_before_the_first_image_holds_for_a_port_that_then_sends_nothing) {
+  EXPECT_EQ(end(1), Intake::Verdict::done);
+  EXPECT_EQ(image(10, 0), Intake::Verdict::unpack);
+  EXPECT_FALSE(intake_->ended());
+  end(0);
+  EXPECT_TRUE(intake_->ended());
+  EXPECT_TRUE(intake_->ended_before()) << "it may have been the end of an earlier acquisition";
+  EXPECT_EQ(image(10, 1), Intake::Verdict::unpack);
+  EXPECT_FALSE(intake_->ended()) << "and it was";
+  end(1);
+  EXPECT_TRUE(intake_->ended());
+  EXPECT_FALSE(intake_->ended_before());
+}
+
 TEST_F(PortIntake, a_series_is_a_file_index_and_ends_when_all_ports_have) {
   EXPECT_EQ(end(0), Intake::Verdict::done);
   EXPECT_EQ(end(1), Intake::Verdict::done);

@@ -6,7 +6,7 @@
 namespace rashpa::link::stream2 {
 
 std::optional<std::int64_t> PortCounts::frame(std::size_t port, std::uint64_t number, std::int64_t now) noexcept {
-  ended_[port] = false;  // the end was that of an acquisition before
+  ends_[port] = End::none;  // the end was that of an acquisition before
   if (!counts_.begun()) {
     if (!counts_.offered(port)) counts_.offer(port, number, now);
     counts_.settle(now);
@@ -15,9 +15,10 @@ std::optional<std::int64_t> PortCounts::frame(std::size_t port, std::uint64_t nu
   return sls::distance(number, counts_.stretch(0).number);
 }
 
-bool PortCounts::end(std::size_t port) noexcept {
-  ended_[port] = true;
-  return std::all_of(ended_.begin(), ended_.end(), [](bool one) { return one; });
+bool PortCounts::ended() const noexcept { return std::find(ends_.begin(), ends_.end(), End::none) == ends_.end(); }
+
+bool PortCounts::ended_before() const noexcept {
+  return std::find(ends_.begin(), ends_.end(), End::before) != ends_.end();
 }
 
 }  // namespace rashpa::link::stream2

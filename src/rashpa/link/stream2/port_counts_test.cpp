@@ -31,10 +31,14 @@ TEST(PortCounts, a_number_that_is_given_is_not_waited_for) {
 
 TEST(PortCounts, all_ports_have_to_end_behind_their_images) {
   PortCounts counts(1, 2);
-  EXPECT_FALSE(counts.end(1)) << "of an acquisition before";
+  counts.end(1, false);
+  EXPECT_TRUE(counts.ended_before());
   EXPECT_EQ(counts.frame(1, 1, 1), 0);
-  EXPECT_FALSE(counts.end(0));
-  EXPECT_TRUE(counts.end(1));
+  counts.end(0, true);
+  EXPECT_FALSE(counts.ended());
+  counts.end(1, true);
+  EXPECT_TRUE(counts.ended());
+  EXPECT_FALSE(counts.ended_before());
 }
 
 }  // namespace

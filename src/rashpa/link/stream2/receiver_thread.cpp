@@ -26,6 +26,7 @@ namespace {
 constexpr std::int64_t kSpinNs = 30'000;  // asking so long before sleeping
 constexpr std::int64_t kAfterEndNs =
     200'000'000;  // other connections may still bring images of a series that has ended
+constexpr std::int64_t kAfterDoubtNs = 2'000'000'000;  // as long as the end of a port may be that of a series before
 constexpr std::size_t kStartBytes = std::size_t{256} << 20;  // masks and flat fields of all channels
 constexpr std::size_t kMostStarts = 16;
 
@@ -173,7 +174,9 @@ bool ReceiverThread::offer(Source& source, std::size_t number, std::int64_t now)
     return hold(false);
   }
   const bool had_ended = source.intake.ended();
-  switch (source.intake.offer(message_, number, now, work->parts)) {
+  const Intake::Verdict verdict = source.intake.offer(message_, number, now, work->parts);
+  if (source.intake.ended() != had_ended) source.ended_ns = had_ended ? 0 : now;
+  switch (verdict) {
     case Intake::Verdict::held:
       return hold(true);
     case Intake::Verdict::unpack:
@@ -182,7 +185,6 @@ bool ReceiverThread::offer(Source& source, std::size_t number, std::int64_t now)
       break;
     case Intake::Verdict::done:
       if (message_.type == Type::start) keep_start(connection.buffer());
-      if (!had_ended && source.intake.ended()) source.ended_ns = now;
       break;
   }
   connection.next();
@@ -223,7 +225,8 @@ void ReceiverThread::put(const Part& part, const Parts& parts, std::int64_t now)
 // unpacked, and all behind them, are not among them.
 void ReceiverThread::pass(std::int64_t now) noexcept {
   for (Source& source : sources_) {
-    const bool over = source.ended_ns != 0 && now - source.ended_ns > kAfterEndNs &&
+    const std::int64_t still = source.intake.ended_before() ? kAfterDoubtNs : kAfterEndNs;
+    const bool over = source.ended_ns != 0 && now - source.ended_ns > still &&
                       std::find(source.holding.begin(), source.holding.end(), true) == source.holding.end();
     for (StreamDtp* dtp : source.dtps) {
       std::uint64_t end = over ? dtp->dtp.images : dtp->passed();
@@ -241,6 +244,17 @@ void ReceiverThread::pass(std::int64_t now) noexcept {
 void ReceiverThread::decide(std::int64_t now) noexcept {
   const Taken taken = all_taken() ? Taken::all : Taken::some;
   for (const auto& dtp : *dtps_) dtp->apply_to(dtp->assembly, now, output_, taken);
+  if (config_.options.dialect == Dialect::sls) count_dead_ports();
+}
+
+// Ports that are dead before they send anything: their module's first image is given up, and none has come.
+void ReceiverThread::count_dead_ports() noexcept {
+  for (const auto& dtp : *dtps_) {
+    if (dtp->seen != 0 || dtp->dead || dtp->assembly.undecided() == 0) continue;
+    const auto same = [&](const auto& other) { return other->dtp.module == dtp->dtp.module && other->dead; };
+    if (std::none_of(dtps_->begin(), dtps_->end(), same)) counters_->dead_ports.add(1);
+    dtp->dead = true;
+  }
 }
 
 bool ReceiverThread::all_taken() noexcept {

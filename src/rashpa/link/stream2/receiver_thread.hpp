@@ -52,6 +52,7 @@ class ReceiverThread final : public LinkThread {
   void put(const Part& part, const Parts& parts, std::int64_t now) noexcept;
   void pass(std::int64_t now) noexcept;
   void decide(std::int64_t now) noexcept;
+  void count_dead_ports() noexcept;
   [[nodiscard]] bool all_taken() noexcept;
   [[nodiscard]] bool something_changed() noexcept;
 

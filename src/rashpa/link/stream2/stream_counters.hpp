@@ -13,7 +13,8 @@ struct StreamCounters : ReceiverCounters {
   NamedCounter other_series{*this, "other_series"};      ///< messages of another series than the run's
   NamedCounter no_frame{*this, "no_frame"};              ///< images of no frame of the run, or far off
   NamedCounter partial_before{*this, "partial_before"};  ///< images that the sender marks as partial; missing here
-  NamedCounter reconnects{*this, "reconnects"};          ///< times that a connection was lost and made again
+  NamedCounter dead_ports{*this, "dead_ports"};  ///< modules of ports without an image when the first was given up
+  NamedCounter reconnects{*this, "reconnects"};  ///< times that a connection was lost and made again
 };
 
 }  // namespace rashpa::link::stream2
