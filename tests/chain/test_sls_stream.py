@@ -64,7 +64,7 @@ def end(port):
 faults = what == "faults"
 if what == "dead before":
     end(3)
-    time.sleep(1)  # so that it is there before the first image
+    time.sleep(1)  # wait: the end has to be there before the first image
 for port in range(4):
     if port == 3 and what in ("dead before", "mute"):
         continue
