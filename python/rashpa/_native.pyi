@@ -322,8 +322,9 @@ class DestinationDtp:
 
 class Calibration:
     """Maps in image layout of the buffer: pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx
-    pixel_mask bits, not 0: no valid calibration), rms of the pedestal of G0 float32 [height][width]. parts: which part of a module lies where:
-    module, x, y, width, height in the module, x, y in the image. cells: of storage cells, pedestal is [3 · cells][height][width], gain that or [3]."""
+    pixel_mask bits, not 0: no valid calibration), rms of the pedestal of G0 float32 [1][height][width]. parts: which part of a module lies where:
+    module, x, y, width, height in the module, x, y in the image. cells: of storage cells, pedestal is [3 · cells][height][width], gain that or [3],
+    rms [cells] or [1]."""
 
     def __init__(
         self,

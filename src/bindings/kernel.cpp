@@ -91,7 +91,6 @@ std::shared_ptr<const kernel::GivenArrays> arrays_of(const std::optional<nb::dic
   return all;
 }
 
-using Rms = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 /// module, x, y, width, height in the module, x, y in the image
 using Part =
     std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -104,7 +103,7 @@ struct Modules {
 };
 
 std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps& gain, const Mask& mask,
-                                               const std::optional<Rms>& rms, const Modules& modules,
+                                               const std::optional<Maps>& rms, const Modules& modules,
                                                const CellNumbers& cells) {
   const std::size_t height = mask.shape(0);
   const std::size_t width = mask.shape(1);
@@ -124,9 +123,11 @@ std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps&
   found->gain.assign(gain.data(), gain.data() + gain.size());
   found->mask.assign(mask.data(), mask.data() + mask.size());
   if (rms) {
-    if (rms->shape(0) != height || rms->shape(1) != width) {
-      throw ConfigError(fmt::format("calibration: rms is [{2}][{3}], and the mask [{0}][{1}]; give maps of one size",
-                                    height, width, rms->shape(0), rms->shape(1)));
+    const bool for_all = rms->shape(0) == 1;
+    if ((rms->shape(0) != planes / 3 && !for_all) || rms->shape(1) != height || rms->shape(2) != width) {
+      throw ConfigError(
+          fmt::format("calibration: rms must be [{}][{}][{}] like the mask, got [{}][{}][{}]; give maps of one size",
+                      planes / 3, height, width, rms->shape(0), rms->shape(1), rms->shape(2)));
     }
     found->rms.assign(rms->data(), rms->data() + rms->size());
   }
@@ -186,9 +187,9 @@ void bind_kernel(nb::module_& m) {
   nb::class_<Calibration>(m, "Calibration")
       .def(
           "__init__",
-          [](Calibration* self, const Maps& pedestal, const Maps& gain, const Mask& mask, const std::optional<Rms>& rms,
-             std::uint32_t module_width, std::uint32_t module_height, const std::vector<Part>& parts,
-             const CellNumbers& cells) {
+          [](Calibration* self, const Maps& pedestal, const Maps& gain, const Mask& mask,
+             const std::optional<Maps>& rms, std::uint32_t module_width, std::uint32_t module_height,
+             const std::vector<Part>& parts, const CellNumbers& cells) {
             new (self)
                 Calibration{maps_of(pedestal, gain, mask, rms, {module_width, module_height, parts}, cells), cells};
           },

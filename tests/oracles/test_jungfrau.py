@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares conversion, assembly and tracking of JUNGFRAU with the oracle, on every unit."""
 
+import dataclasses
 import functools
 from typing import Any, Literal
 
@@ -170,3 +171,77 @@ def test_pedestals_that_follow(unit: str, track: str) -> None:
     drift = oracle.drift(valid)
     assert float(np.median(drift)) > 0.2, "they have moved"
     assert found.columns["pedestal_drift"][-1] == pytest.approx(np.median(drift), abs=0.1)
+
+
+class FollowedCell:
+    """Holds pedestals of one storage cell, followed in float32 with each operation rounded, as docs/kernels/jungfrau.md says."""
+
+    def __init__(self, pedestal: NDArray[np.float32], rms: NDArray[np.float32], images: int) -> None:
+        self.pedestal, self.variance = pedestal.copy(), rms * rms
+        self._inverse = np.float32(1) / np.float32(images)
+
+    def stack(self, words: list[NDArray[np.uint16]], dark: list[bool], empty: bool) -> None:
+        for image, is_dark in zip(words, dark, strict=True):
+            if not is_dark and not empty:
+                continue
+            far = image.astype(np.float32) - self.pedestal
+            taken = image < 0x4000
+            if not is_dark:
+                empty = False
+                taken &= far * far <= np.float32(9) * self.variance
+            variance = (self.variance + far * far * self._inverse) * (np.float32(1) - self._inverse)
+            self.pedestal = np.where(taken, self.pedestal + far * self._inverse, self.pedestal)
+            if is_dark:
+                self.variance = np.where(taken, variance, self.variance)
+
+
+@dataclasses.dataclass
+class OfCells:
+    """Holds a calibration of storage cells."""
+
+    pedestal: NDArray[np.float32]
+    gain: NDArray[np.float32]
+    mask: NDArray[np.uint32]
+    rms: NDArray[np.float32]
+    cells: tuple[int, ...] = (3, 0, 15)
+
+
+@on_every_unit
+@pytest.mark.parametrize("one_rms", [False, True])
+@pytest.mark.parametrize("track", ["darks", "empty"])
+def test_pedestals_of_each_cell_follow_the_images_of_that_cell_alone_to_the_last_bit(
+    unit: str, track: str, one_rms: bool
+) -> None:
+    shape, stack, count, images = (11, 37), 4, 32, 16
+    random = np.random.default_rng(5)
+    start = np.rint(random.normal(2500, 100, (3, *shape))).astype(np.float32)
+    pedestal = np.stack([start, np.full_like(start, 15000), np.full_like(start, 14500)], axis=1)
+    gain = np.stack([np.full(shape, level, np.float32) for level in (41, -1.4, -0.1)])
+    rms = np.stack([np.full(shape, 20 + (0 if one_rms else 2 * cell), np.float32) for cell in range(3)])
+    given = OfCells(pedestal, gain, np.zeros(shape, np.uint32), rms[0] if one_rms else rms)
+    sets = [int(one) for one in random.integers(0, 3, count)]
+    dark = [bool(one) for one in random.random(count) < 0.4]
+    drift = [5 * number * (one + 1) / 4 for number, one in enumerate(sets)]
+    words = np.stack([start[one] + moved for one, moved in zip(sets, drift, strict=True)])
+    words = np.rint(words + random.normal(0, 20, words.shape)).astype(np.uint16)
+    words[random.random(words.shape) < 0.02] = 0x4123  # another gain
+    found = Pipeline(
+        [{"name": "jungfrau", "photon_energy_kev": ENERGY, "output": "kev", "track": track, "track_images": images}],
+        shape,
+        calibration=given,
+        unit=unit,
+        stack=stack,
+        module_shape=shape,
+    )(words, flags=np.array([is_dark | given.cells[one] << 8 for is_dark, one in zip(dark, sets, strict=True)]))
+    followed = [FollowedCell(start[one], rms[one], images) for one in range(3)]
+    factor = (1 / gain[0].astype(float)).astype(np.float32)
+    for first in range(0, count, stack):
+        part = range(first, first + stack)
+        for number in part:
+            wanted = (words[number].astype(np.float32) - followed[sets[number]].pedestal) * factor
+            in_g0 = words[number] < 0x4000
+            np.testing.assert_array_equal(found.pixels[number][in_g0], wanted[in_g0], err_msg=f"image {number}")
+        for one in range(3):
+            mine = [number for number in part if sets[number] == one]
+            followed[one].stack([words[number] for number in mine], [dark[number] for number in mine], track == "empty")
+    assert all(np.abs(cell.pedestal - start[one]).max() > 5 for one, cell in enumerate(followed)), "they have moved"

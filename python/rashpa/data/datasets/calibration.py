@@ -35,7 +35,7 @@ class Calibration:
     gain: NDArray[np.float32]
     mask: NDArray[np.uint32]
     rms: NDArray[np.float32] | None = None
-    """ADU, of the pedestal of G0; None: not known."""
+    """ADU, of the pedestal of G0: [height][width], with storage cells [cells][height][width]; None: not known."""
     cells: tuple[int, ...] = ()
     """The storage cell of each set of pedestals; none: one set for images of every cell."""
 
@@ -61,8 +61,7 @@ def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: in
         pedestals = _sets(pedestal, module, "pedestal", (spec.gain_mode, cells), shape)
         for each in pedestals.reshape(-1, 3, *shape):
             _check_pedestals(each, mask, pedestal, module)
-        known = found and not cells
-        rms = _map_of(str(pedestal), module, "rms", np.dtype("<f4"), (3, *shape))[0] if known else None
+        rms = _rms(str(pedestal), module, cells, shape) if found else None
         gains = _in_mode(_sets(gain, module, "gain", (spec.gain_mode, cells), shape), spec.gain_mode)
         unit_said = not isinstance(gain, str) or split_reference(gain) is None  # a calibration file has ADU/keV
         made.append(Calibration(pedestals, _per_kev(gains, spec) if unit_said else gains, mask, rms, cells))
@@ -71,6 +70,13 @@ def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: in
                 f"calibration: {pedestal}: module {module} has storage cells {list(cells)}, module 0 {list(made[0].cells)}; calibrate them together"
             )
     return made
+
+
+def _rms(entry: str, module: int, cells: Sequence[int], shape: tuple[int, int]) -> NDArray[np.float32]:
+    """Return the RMS of the pedestals of G0 in a calibration file: one map, or one for each storage cell."""
+    sets = (len(cells),) if cells else ()
+    found = _map_of(entry, module, "rms", np.dtype("<f4"), (*sets, 3, *shape))
+    return np.ascontiguousarray(found[..., 0, :, :])
 
 
 def _cells_of(spec: CalibrationSpec, found: tuple[str, int] | None) -> tuple[int, ...]:

@@ -341,7 +341,7 @@ def _native_maps(
         _planes("calibration.pedestal", calibration.pedestal),
         _planes("calibration.gain", calibration.gain),
         _cast("calibration.mask", calibration.mask, np.uint32),
-        None if rms is None else _cast("calibration.rms", rms, np.float32),
+        None if rms is None else _planes("calibration.rms", rms),
         width,
         height,
         [(number, 0, 0, width, height, x, y) for number, (x, y) in enumerate(modules)],

@@ -23,7 +23,7 @@ class Maps:
     gain: NDArray[np.float32]
     mask: NDArray[np.uint32]
     rms: NDArray[np.float32] | None = None
-    """ADU [height][width], of the pedestal of G0; None: not known."""
+    """ADU, of the pedestal of G0: [height][width], with storage cells [cells][height][width]; None: not known."""
     cells: tuple[int, ...] = ()
     """The storage cell of each set of pedestals; none: one set for images of every cell."""
 
@@ -50,7 +50,7 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
         np.zeros((*sets, *shape), np.float32),
         np.zeros((*gain_sets, *shape), np.float32),
         np.full(shape, GAP, np.uint32),
-        np.zeros(shape, np.float32) if known else None,
+        np.zeros((*sets[:-1], *shape), np.float32) if known else None,
         used[0].cells if used else (),
     )
     for dtp in buffer.dtps:
@@ -73,7 +73,7 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
         result.gain[..., *target] = maps.gain[..., *source]
         result.mask[target] = maps.mask[source]
         if result.rms is not None and maps.rms is not None:
-            result.rms[target] = maps.rms[source]
+            result.rms[..., *target] = maps.rms[..., *source]
     return result
 
 

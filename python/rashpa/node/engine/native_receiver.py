@@ -263,7 +263,8 @@ def _buffer_config(
         width, height = _turned_sides(buffer, module)
         invalid = maps.mask | np.where(bad_pixels(known), known, 0)
         pedestal, gain = (one.reshape(-1, *maps.mask.shape) for one in (maps.pedestal, maps.gain))
-        native_maps = _native.Calibration(pedestal, gain, invalid, maps.rms, width, height, parts, list(maps.cells))
+        rms = None if maps.rms is None else maps.rms.reshape(-1, *maps.mask.shape)
+        native_maps = _native.Calibration(pedestal, gain, invalid, rms, width, height, parts, list(maps.cells))
     config = _native.BufferConfig(buffer.keys.model_dump(mode="json"))
     for name in WORKED_OUT:
         setattr(config, name, getattr(buffer, name))

@@ -60,9 +60,9 @@ std::string json_of(const Input& input) {
 
 std::string json_of(const DeviceCost& cost) {
   const std::string each = cost.each.empty() ? "" : fmt::format(R"(, "each": {})", in_quotes(cost.each));
-  return fmt::format(R"({{"bytes": {}, "of": "{}", "unit": {}, "when": {}{}{}}})", cost.bytes,
+  return fmt::format(R"({{"bytes": {}, "of": "{}", "unit": {}, "when": {}{}{}{}}})", cost.bytes,
                      cost.of == DeviceCost::Of::run ? "run" : "image", in_quotes(cost.unit), in_quotes(cost.when), each,
-                     cost.counted ? R"(, "counted": true)" : "");
+                     cost.counted ? R"(, "counted": true)" : "", cost.by_set ? R"(, "by_set": true)" : "");
 }
 
 }  // namespace

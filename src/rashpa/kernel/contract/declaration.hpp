@@ -62,6 +62,7 @@ struct DeviceCost {
       /// has the number.
       each{};
   bool counted = false;  ///< true: only where values are counted by ring (rings/counted_rings.hpp)
+  bool by_set = false;   ///< true: as many times as the calibration has sets of pedestals, for storage cells
   std::string unit{};    ///< unit that takes the memory; empty: all but cpu
   std::string when{};    ///< name of a parameter: only when it differs from its default
 };

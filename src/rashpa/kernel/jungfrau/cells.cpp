@@ -45,6 +45,11 @@ Cells::Cells(const Config& config) : cells_(config.cells) {
   };
   expect("pedestal", calibration.pedestal.size());
   if (calibration.gain.size() != one) expect("gain", calibration.gain.size());
+  const std::size_t rms = calibration.rms.size();
+  const std::size_t pixels = pixels_of(calibration);
+  if (rms == 0 || rms == pixels || rms == pixels * cells_.size()) return;
+  throw ConfigError(fmt::format("calibration.rms: {} values for {} storage cells of {} × {} pixels; give {}", rms,
+                                cells_.size(), calibration.height, calibration.width, pixels * cells_.size()));
 }
 
 void Cells::refuse(std::uint8_t cell) const noexcept {
@@ -63,6 +68,7 @@ std::string Cells::failure() const {
 }
 
 Config config_of_set(const Config& config, std::size_t set) {
+  if (config.cells.empty()) return config;
   const Calibration& all = config.calibration;
   const std::size_t pixels = pixels_of(all);
   return Config{.photon_energy_kev = config.photon_energy_kev,

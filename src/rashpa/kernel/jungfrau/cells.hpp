@@ -19,7 +19,7 @@ class Cells {
  public:
   static constexpr std::uint8_t kNoSet = 0xFF;
   /// Reads the cells of a configuration. Throws ConfigError when a cell is named twice or out of range, or when there
-  /// are too few pedestals or gains.
+  /// are too few pedestals, gains or RMS.
   explicit Cells(const Config& config);
   /// Returns false when one set is valid for all cells.
   [[nodiscard]] bool named() const noexcept { return !cells_.empty(); }
@@ -39,7 +39,8 @@ class Cells {
   mutable std::atomic<std::uint32_t> refused_{0};  // the first one, + 1
 };
 
-/// Returns the configuration with set `set` alone, valid for all cells. `config` must be one that Cells accepts.
+/// Returns the configuration with set `set` alone, valid for all cells; `config` itself when it has no cells. `config`
+/// must be one that Cells accepts.
 Config config_of_set(const Config& config, std::size_t set);
 
 /// Returns each set in the fast kernel's layout; one when the calibration has no cells. Throws as Prepared does.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
@@ -14,6 +15,7 @@
 #include "rashpa/kernel/contract/step.hpp"
 #include "rashpa/kernel/jungfrau/testing/cases.hpp"
 #include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/tracking/tracking.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {
@@ -46,7 +48,7 @@ struct Made {
   std::vector<std::vector<std::byte>> memory;
   std::vector<std::vector<std::uint64_t>> marks;
   std::vector<std::uint8_t> failed;
-  std::vector<std::array<Scalar, 2>> scalars;
+  std::vector<std::array<Scalar, 4>> scalars;
   std::vector<std::uint32_t> counted;
   std::string failure;
   [[nodiscard]] const std::byte* pixels(std::size_t image) const { return aligned(memory[image]); }
@@ -55,16 +57,18 @@ struct Made {
   }
 };
 
-Made made_of(const Config& config, const Words& words, const std::vector<std::uint8_t>& cells, const Taps& taps) {
+Setup setup_of(const Config& config, std::size_t stack) {
+  return {.shape = {config.calibration.width, config.calibration.height},
+          .in = {PixelType::u16, Masked::maximum},
+          .stack = static_cast<std::uint32_t>(stack),
+          .places = static_cast<std::uint32_t>(stack)};
+}
+
+/// Plays a stack. `dark`: which images are dark; null: nothing is learned.
+Made play(CpuPass& pass, const Words& words, const std::vector<std::uint8_t>& cells, std::size_t pixel_bytes,
+          const std::uint8_t* dark = nullptr) {
   const std::size_t pixels = words.front().size();
-  const std::size_t bytes = pixels * (config.output == Output::kev ? 4 : 2);
-  Setup setup{.shape = {config.calibration.width, config.calibration.height},
-              .in = {PixelType::u16, Masked::maximum},
-              .stack = static_cast<std::uint32_t>(words.size()),
-              .places = static_cast<std::uint32_t>(words.size())};
-  if (taps.count) setup.count_at = taps.bright_threshold;
-  if (taps.mark) setup.mark_at = taps.mark_threshold;
-  const auto pass = step_of(config)->on_cpu(setup);
+  const std::size_t bytes = pixels * pixel_bytes;
   Made made;
   made.memory.assign(words.size(), std::vector<std::byte>(bytes + 3 * Made::kGuard, std::byte{0xEE}));
   made.marks.assign(words.size(), std::vector<std::uint64_t>((pixels + 63) / 64, 0));
@@ -79,15 +83,15 @@ Made made_of(const Config& config, const Words& words, const std::vector<std::ui
     marks.push_back(made.marks[i].data());
     place.push_back(static_cast<std::uint32_t>(i));
   }
-  able<ByCell>(*pass)->take_cells(cells);
-  pass->begin(words.size());
+  able<ByCell>(pass)->take_cells(cells);
+  pass.begin(words.size());
   for (std::size_t first = 0; first < pixels; first += 4096) {
-    pass->run(0, {0, words.size(), in.data(), out.data(), marks.data(), place.data()}, first,
-              std::min<std::size_t>(first + 4096, pixels));
+    pass.run(0, {0, words.size(), in.data(), out.data(), marks.data(), place.data(), nullptr, dark}, first,
+             std::min<std::size_t>(first + 4096, pixels));
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
     Finding finding{.scalars = made.scalars[i].data()};
-    pass->finish(i, finding);
+    pass.finish(i, finding);
     made.failed.push_back(finding.failed ? 1 : 0);
     made.counted.push_back(finding.counted);
     for (const std::byte* p = made.memory[i].data(); p < made.memory[i].data() + made.memory[i].size(); ++p) {
@@ -96,8 +100,15 @@ Made made_of(const Config& config, const Words& words, const std::vector<std::ui
       }
     }
   }
-  made.failure = pass->failure();
+  made.failure = pass.failure();
   return made;
+}
+
+Made made_of(const Config& config, const Words& words, const std::vector<std::uint8_t>& cells, const Taps& taps) {
+  Setup setup = setup_of(config, words.size());
+  if (taps.count) setup.count_at = taps.bright_threshold;
+  if (taps.mark) setup.mark_at = taps.mark_threshold;
+  return play(*step_of(config)->on_cpu(setup), words, cells, config.output == Output::kev ? 4 : 2);
 }
 
 /// Every image as the plain reference makes it with the calibration of its own cell; those of other cells fail.
@@ -212,9 +223,160 @@ TEST(JungfrauCells, wrong_sets_are_refused_with_the_cell) {
   config.cells = {3, 4, 5};
   EXPECT_EQ(text_of(config), "calibration.pedestal: 384 values for 3 storage cells of 3 × 1 × 64 pixels; give 576");
   config = sets.all;
-  config.tracking.from = Tracking::From::darks;
+  config.calibration.rms.assign(65, 1.0F);
+  EXPECT_EQ(text_of(config), "calibration.rms: 65 values for 2 storage cells of 1 × 64 pixels; give 128");
+  config = sets.all;
+  config.tracking.from = Tracking::From::every;
   EXPECT_EQ(text_of(config),
-            "kernel jungfrau: track: pedestals of storage cells do not follow dark images; set track = \"off\"");
+            "kernel jungfrau: track: pedestals of storage cells follow from stack to stack; set track = \"darks\" or "
+            "\"empty\"");
+}
+
+/// The pedestals of one set, moved by the plain reference.
+struct Moved {
+  explicit Moved(const Config& config) : now(config), running(config.calibration.mask.size()) {
+    for (std::size_t p = 0; p < running.size(); ++p) {
+      running[p] = {now.calibration.pedestal[p], now.calibration.rms[p] * now.calibration.rms[p]};
+    }
+  }
+  /// Follows the images of a stack.
+  void follow_stack(const Words& words, const std::vector<std::uint8_t>& dark) {
+    const float inverse = 1.0F / static_cast<float>(now.tracking.images);
+    const auto sigma = static_cast<float>(now.tracking.sigma);
+    bool empty = now.tracking.from == Tracking::From::empty;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (dark[i] == 0 && !empty) continue;
+      if (dark[i] == 0) empty = false;  // one image of the cell a stack
+      for (std::size_t p = 0; p < running.size(); ++p) {
+        if (words[i][p] > 0x3FFF || now.calibration.mask[p] != 0) continue;
+        const Running next = follow(running[p], words[i][p], inverse);
+        const float far = static_cast<float>(words[i][p]) - running[p].pedestal;
+        if (dark[i] != 0) running[p] = next;
+        if (dark[i] == 0 && far * far <= sigma * sigma * running[p].variance) running[p].pedestal = next.pedestal;
+        now.calibration.pedestal[p] = running[p].pedestal;
+      }
+    }
+  }
+  Config now;
+  std::vector<Running> running;
+};
+
+/// Stacks of images of storage cells that drift, some of them dark. Cell 7 has no set; the third stack lacks cell 15.
+struct Drifting {
+  static constexpr std::size_t kStack = 6, kStacks = 7;
+  Drifting(std::uint32_t width, Output output, Tracking::From from) {
+    std::vector<Config> each;
+    for (std::size_t set = 0; set < kNamed.size(); ++set) {
+      Config config = synthetic::config(width, 13, output, 40 + set, 0.02);
+      config.calibration.rms.assign(config.calibration.mask.size(), 20.0F + 3.0F * static_cast<float>(set));
+      config.tracking = {from, 8, 3.0, 0.0};
+      each.push_back(config);
+    }
+    sets = joined(std::move(each));
+    for (const std::size_t set : {1U, 2U}) {
+      const std::vector<float>& more = sets.each[set].calibration.rms;
+      sets.all.calibration.rms.insert(sets.all.calibration.rms.end(), more.begin(), more.end());
+    }
+    synthetic::Random random(width);
+    for (std::size_t stack = 0; stack < kStacks; ++stack) {
+      for (std::size_t i = 0; i < kStack; ++i) {
+        const std::size_t set = random.below(stack == 2 ? 2 : 3);
+        const bool known = random.below(8) != 0;
+        cells[stack].push_back(known ? static_cast<std::uint8_t>(kNamed[set]) : 7);
+        dark[stack].push_back(random.below(3) == 0 ? 1 : 0);
+        std::vector<std::uint16_t> image(sets.all.calibration.mask.size());
+        const double drift = 8.0 * static_cast<double>(stack * (set + 1));
+        for (std::size_t p = 0; p < image.size(); ++p) {
+          image[p] = synthetic::word_of(0, sets.each[set], p, drift + 20 * random.normal());
+          if (random.below(50) == 0) image[p] = static_cast<std::uint16_t>(random.next());
+        }
+        words[stack].push_back(std::move(image));
+      }
+    }
+  }
+  Sets sets;
+  std::array<Words, kStacks> words;
+  std::array<std::vector<std::uint8_t>, kStacks> cells, dark;
+};
+
+/// The images of one cell in a stack.
+struct OfCell {
+  OfCell(const Drifting& all, std::size_t stack, std::uint32_t cell) {
+    for (std::size_t i = 0; i < Drifting::kStack; ++i) {
+      if (all.cells[stack][i] != cell) continue;
+      place.push_back(i);
+      words.push_back(all.words[stack][i]);
+      dark.push_back(all.dark[stack][i]);
+    }
+  }
+  std::vector<std::size_t> place;
+  Words words;
+  std::vector<std::uint8_t> dark;
+};
+
+/// Every image as the reference makes it with the pedestals that earlier stacks have left to its cell, and the drift as
+/// of a pass that gets this cell alone. `only_learned`: dark images are not converted.
+void expect_as_moved(const Drifting& all, bool only_learned) {
+  const std::size_t pixels = all.sets.all.calibration.mask.size();
+  const std::size_t pixel_bytes = all.sets.all.output == Output::kev ? 4 : 2;
+  Setup setup = setup_of(all.sets.all, Drifting::kStack);
+  setup.only_learned = only_learned;
+  const auto pass = step_of(all.sets.all)->on_cpu(setup);
+  std::vector<std::unique_ptr<CpuPass>> alone;
+  std::vector<Moved> moved;
+  for (const Config& one : all.sets.each) {
+    alone.push_back(step_of(one)->on_cpu(setup));
+    moved.emplace_back(one);
+  }
+  for (std::size_t stack = 0; stack < Drifting::kStacks; ++stack) {
+    const Made made = play(*pass, all.words[stack], all.cells[stack], pixel_bytes, all.dark[stack].data());
+    for (std::size_t set = 0; set < kNamed.size(); ++set) {
+      const OfCell some(all, stack, kNamed[set]);
+      if (some.words.empty()) continue;
+      const Made same =
+          play(*alone[set], some.words, std::vector<std::uint8_t>(some.words.size()), pixel_bytes, some.dark.data());
+      for (std::size_t i = 0; i < some.words.size(); ++i) {
+        SCOPED_TRACE(testing::Message() << "stack " << stack << " image " << some.place[i] << " set " << set);
+        const std::size_t place = some.place[i];
+        std::vector<std::byte> truth(pixels * pixel_bytes, std::byte{0xEE});
+        const std::uint16_t* raw = some.words[i].data();
+        void* out = truth.data();
+        Counts counts;
+        if (!only_learned || some.dark[i] == 0) {
+          convert_reference(moved[set].now, {1, &raw, &out, nullptr, &counts}, {}, 0, pixels);
+        }
+        ASSERT_EQ(std::memcmp(made.pixels(place), truth.data(), truth.size()), 0);
+        EXPECT_EQ(made.scalars[place][0].count(), counts.masked);
+        EXPECT_EQ(made.scalars[place], same.scalars[i]);
+        EXPECT_EQ(made.failed[place], 0);
+      }
+      moved[set].follow_stack(some.words, some.dark);
+    }
+    for (std::size_t i = 0; i < Drifting::kStack; ++i) {
+      EXPECT_EQ(made.failed[i] != 0, all.cells[stack][i] == 7);
+      EXPECT_TRUE(made.failed[i] == 0 || *made.pixels(i) == std::byte{0xEE});
+    }
+  }
+  EXPECT_NE(moved[0].now.calibration.pedestal, all.sets.each[0].calibration.pedestal);
+}
+
+TEST(JungfrauCells, pedestals_of_each_cell_follow_the_images_of_that_cell_alone) {
+  for (const auto from : {Tracking::From::darks, Tracking::From::empty}) {
+    for (const std::uint32_t width : {64U, 65U, 131U}) {
+      const Drifting all(width, width == 65 ? Output::kev : Output::photons, from);
+      SCOPED_TRACE(testing::Message() << width << (from == Tracking::From::darks ? " darks" : " empty"));
+      on_every_target([&] {
+        for (const bool only_learned : {false, true}) expect_as_moved(all, only_learned);
+      });
+    }
+  }
+}
+
+TEST(JungfrauCells, one_rms_serves_all_cells) {
+  Drifting all(64, Output::photons, Tracking::From::darks);
+  all.sets.all.calibration.rms.resize(all.sets.all.calibration.mask.size());
+  for (Config& one : all.sets.each) one.calibration.rms = all.sets.all.calibration.rms;
+  expect_as_moved(all, false);
 }
 
 TEST(JungfrauCells, units_without_a_version_for_cells_refuse_them) {

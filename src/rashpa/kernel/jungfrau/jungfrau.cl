@@ -199,8 +199,14 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
 #else
   for (uint image = 0; image < images; ++image) {
 #endif
-    follow_tile(raw + (size_t)image * raw_stride + first, pedestals + first, variances + first, item, there,
-                followed[image], inverse, square_limit);
+#if CELLS
+    if (sets[image] == NO_SET) continue;
+    const size_t set = sets[image];
+#else
+    const size_t set = 0;
+#endif
+    follow_tile(raw + (size_t)image * raw_stride + first, pedestals + set * 3 * padded + first,
+                variances + set * padded + first, item, there, followed[image], inverse, square_limit);
   }
 #endif
 }

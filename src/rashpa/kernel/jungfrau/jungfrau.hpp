@@ -57,7 +57,7 @@ struct Config {
   Borders borders = Borders::raw;
   Tracking tracking{};
   /// The storage cell of each set of pedestals, which are then [cells][3][height][width]; gains have one set, or one
-  /// for each cell. Empty: one set for all cells (cells.hpp).
+  /// for each cell, and so has the RMS. Empty: one set for all cells (cells.hpp).
   std::vector<std::uint32_t> cells{};
 };
 

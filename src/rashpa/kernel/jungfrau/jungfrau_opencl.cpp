@@ -109,7 +109,7 @@ class Pass final : public kernel::opencl::DevicePass {
       origins_ = device.memory_of(device_origins(assembly), "places of pixels");
       made_pixels_ = static_cast<cl_uint>(assembly->shape().pixels());
     }
-    if (config.tracking.from != Tracking::From::off) tracker_.emplace(config, prepared, setup, device, program_);
+    if (config.tracking.from != Tracking::From::off) tracker_.emplace(config, sets, setup, device, program_);
     if (cells_.named()) {
       refuse_.emplace(program_, "refuse_cells");
       sets_ = kernel::opencl::Fetched(device, setup.benches, setup.stack, "sets of storage cells");
@@ -124,8 +124,10 @@ class Pass final : public kernel::opencl::DevicePass {
   [[nodiscard]] Where where() const noexcept override { return tracker_ ? Where::both : Where::device; }
   cl_int enqueue(const kernel::opencl::DeviceStack& stack, std::uint32_t bench,
                  cl_command_queue queue) const noexcept override {
-    cl_int code = tracker_ ? tracker_->begin(stack, bench, queue) : CL_SUCCESS;
-    if (cells_.named()) code = choose_sets(stack, bench, queue);
+    cl_int code = cells_.named() ? choose_sets(stack, bench, queue) : CL_SUCCESS;
+    if (code == CL_SUCCESS && tracker_) {
+      code = tracker_->begin(stack, bench, cells_.named() ? sets_.device(bench) : nullptr, queue);
+    }
     if (code == CL_SUCCESS) code = convert(stack, bench, queue);
     if (code == CL_SUCCESS && tracker_) code = tracker_->look(pedestals_.get(), queue);
     return code;
@@ -136,7 +138,8 @@ class Pass final : public kernel::opencl::DevicePass {
   }
   void settle(const kernel::opencl::HostItem& item, Finding& finding) noexcept override {
     if (!tracker_) return;
-    const Drift drift = tracker_->drift(item.bench);
+    const std::size_t set = cells_.named() ? sets_.host<std::uint8_t>(item.bench)[item.image] : 0;
+    const Drift drift = set == Cells::kNoSet ? Drift{} : tracker_->drift(item.bench, set);
     alarm_.see(drift);
     finding.scalars[2] = Scalar::of_real(drift.median);
     finding.scalars[3] = Scalar::of_real(drift.worst);
@@ -172,10 +175,11 @@ class Pass final : public kernel::opencl::DevicePass {
                           factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks, marks_stride,
                           threshold(taps_.bright_threshold), threshold(taps_.mark_threshold), more...);
     };
-    const cl_int code =
-        tracker_ ? run(tracker_->variances(), tracker_->followed(), tracker_->inverse(), tracker_->square_limit())
-        : cells_.named() ? run(sets_.device(bench))
-                         : run();
+    const auto follow = [&](const auto&... more) {
+      if (!tracker_) return run(more...);
+      return run(tracker_->variances(), tracker_->followed(), tracker_->inverse(), tracker_->square_limit(), more...);
+    };
+    const cl_int code = cells_.named() ? follow(sets_.device(bench)) : follow();
     if (code != CL_SUCCESS) return code;
     if (assemble_) {
       const cl_int assembled =

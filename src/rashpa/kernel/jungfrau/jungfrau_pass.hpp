@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,9 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
   Pass(const Config& config, const Assembly* assembly, const Taps& taps, const Setup& setup);
   void prepare(std::uint32_t place, const StackImage& image) noexcept override;
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept override;
-  [[nodiscard]] bool in_turn() const override { return tracker_.has_value(); }
+  [[nodiscard]] bool in_turn() const override { return !trackers_.empty(); }
   [[nodiscard]] std::string failure() const override { return cells_.failure(); }
-  [[nodiscard]] std::string notice() const override { return tracker_ ? tracker_->notice() : std::string(); }
+  [[nodiscard]] std::string notice() const override;
   [[nodiscard]] const Tables& tables() const noexcept { return sets_.front().tables(); }
   [[nodiscard]] Output output() const noexcept { return sets_.front().output(); }
   [[nodiscard]] const Taps& taps() const noexcept { return taps_; }
@@ -38,8 +39,10 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
   /// Enqueues the copy of each image's set number to the device; images without a set fail.
   cudaError_t take_sets(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
                         cudaStream_t stream) const noexcept;
+  /// The images of a set, in the stack at `bench`.
+  [[nodiscard]] OfSet of_set(std::uint32_t bench, std::size_t set) const noexcept;
   [[nodiscard]] Batch batch_of(const kernel::cuda::DeviceStack& stack, std::uint32_t bench) const noexcept;
-  /// Enqueues the conversion of each image, and its following before the next one.
+  /// Enqueues the conversion of each image, and its following before the next one. There are no cells.
   cudaError_t convert_image_by_image(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
                                      cudaStream_t stream) const noexcept;
   cudaError_t convert_stack(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
@@ -50,8 +53,8 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
   std::optional<memory::cuda::PinnedMemory> set_of_;    // with cells: by place
   std::vector<memory::cuda::DeviceMemory> sets_there_;  // with cells, by bench: of each image its set, then room
   std::optional<DeviceAssembly> assembly_;
-  std::optional<DeviceTracker> tracker_;
-  bool at_once_;  // pedestals apply to the next image
+  std::deque<DeviceTracker> trackers_;  // by set; none when pedestals are fixed
+  bool at_once_;                        // pedestals apply to the next image
   Taps taps_;
   std::vector<memory::cuda::DeviceMemory> counts_;  // by bench
 };

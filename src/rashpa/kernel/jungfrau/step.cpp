@@ -97,9 +97,10 @@ const Declaration& declared() {
       .units = {"cpu", "cuda", "opencl", "fpga"},
       .offers = {Tap::count, Tap::mark},
       .stack_bytes = 8,
-      .scratch_bytes = 24,
-      .device = {{.bytes = 24},
-                 {.bytes = 12, .when = "track"},
+      .device = {{.bytes = 24, .by_set = true},
+                 {.bytes = 12, .by_set = true, .when = "track"},
+                 {.bytes = 24, .by_set = true, .unit = "cpu"},
+                 {.bytes = 12, .by_set = true, .unit = "cpu", .when = "track"},
                  {.bytes = 4, .unit = "cuda", .when = "borders"},
                  {.bytes = 8, .unit = "opencl", .when = "borders"},
                  {.bytes = 4, .of = DeviceCost::Of::image, .when = "borders"}}};
@@ -162,12 +163,18 @@ class Pass final : public CpuPass, public ByCell {
         alarm_(config.tracking.alarm),
         counts_(std::size_t{setup.workers} * setup.stack),
         set_of_item_(setup.stack),
-        chosen_(setup.workers) {
+        of_set_(setup.workers),
+        not_dark_(setup.workers) {
     if (assembly_) assembler_.emplace(*assembly_, config.output, setup.workers);
     if (config.tracking.from != Tracking::From::off) {
-      tracker_.emplace(with_borders(config, assembly_.get()), sets_.front(), setup.workers);
+      const Config known = with_borders(config, assembly_.get());
+      trackers_.reserve(sets_.size());
+      for (std::size_t set = 0; set < sets_.size(); ++set) {
+        trackers_.emplace_back(config_of_set(known, set), sets_[set], setup.workers);
+      }
     }
-    for (Chosen& chosen : chosen_) chosen = Chosen(setup.stack);
+    for (Chosen& chosen : of_set_) chosen = Chosen(setup.stack);
+    for (Chosen& chosen : not_dark_) chosen = Chosen(setup.stack);
   }
 
   void take_cells(std::span<const std::uint8_t> cells) noexcept override {
@@ -176,31 +183,30 @@ class Pass final : public CpuPass, public ByCell {
       if (set_of_item_[item] == Cells::kNoSet) cells_.refuse(cells[item]);
     }
   }
-  void begin(std::size_t /*items*/) noexcept override {
+  /// Begins a stack. For a tracker, a stack without images of its set does not exist.
+  void begin(std::size_t items) noexcept override {
     std::fill(counts_.begin(), counts_.end(), Counts{});
-    if (!tracker_) return;
-    tracker_->begin();
-    alarm_.see(tracker_->drift());
+    const auto last = set_of_item_.begin() + static_cast<std::ptrdiff_t>(items);
+    for (std::size_t set = 0; set < trackers_.size(); ++set) {
+      if (std::find(set_of_item_.begin(), last, set) == last) continue;
+      trackers_[set].begin();
+      alarm_.see(trackers_[set].drift());
+    }
   }
   void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept override {
     const Images all{items.count, reinterpret_cast<const std::uint16_t* const*>(items.in),
                      reinterpret_cast<void* const*>(items.out), items.marks,
                      counts_.data() + std::size_t{worker} * stack_ + items.first};
-    if (cells_.named()) return run_by_cell(worker, items.first, all, first, last);
-    const bool some = leave_darks_ && items.dark != nullptr && !tracking_.at_once();
-    const Images images = some ? choose(chosen_[worker], all, [&](std::size_t i) { return items.dark[i] == 0; }) : all;
-    const bool follows = tracker_ && items.dark != nullptr;
-    const std::size_t together = follows ? kFollowed : last - first;
-    for (std::size_t at = first; at < last; at += together) {
-      const std::size_t end = std::min(at + together, last);
-      if (follows && tracking_.at_once()) {
-        run_image_by_image(worker, all, items.dark, at, end);
-        continue;
-      }
-      convert_set(worker, 0, images, at, end);
-      if (follows) tracker_->follow(worker, {items.count, all.raw, items.dark}, at, end);
+    if (!cells_.named()) return run_set(worker, 0, all, items.dark, first, last);
+    // Set after set, the images of its cell. Those of a cell without a set are left as they are: they fail.
+    Chosen& chosen = of_set_[worker];
+    for (std::size_t set = 0; set < sets_.size(); ++set) {
+      const Images images =
+          choose(chosen, all, items.dark, [&](std::size_t i) { return set_of_item_[items.first + i] == set; });
+      if (images.count == 0) continue;
+      run_set(worker, set, images, items.dark == nullptr ? nullptr : chosen.dark.data(), first, last);
+      give_back(chosen, images, all);
     }
-    if (some) give_back(chosen_[worker], images, all);
   }
   void finish(std::size_t item, Finding& finding) noexcept override {
     finding.failed = set_of_item_[item] == Cells::kNoSet;
@@ -213,9 +219,10 @@ class Pass final : public CpuPass, public ByCell {
     }
     finding.scalars[0] = Scalar::of_count(sum.masked);
     finding.scalars[1] = Scalar::of_count(sum.saturated);
-    if (tracker_) {
-      finding.scalars[2] = Scalar::of_real(tracker_->drift().median);
-      finding.scalars[3] = Scalar::of_real(tracker_->drift().worst);
+    if (!trackers_.empty()) {
+      const Drift drift = finding.failed ? Drift{} : trackers_[set_of_item_[item]].drift();
+      finding.scalars[2] = Scalar::of_real(drift.median);
+      finding.scalars[3] = Scalar::of_real(drift.worst);
     }
     finding.counted = sum.bright;
   }
@@ -226,21 +233,24 @@ class Pass final : public CpuPass, public ByCell {
   /// The images of a stack that are converted.
   struct Chosen {
     Chosen() = default;
-    explicit Chosen(std::size_t stack) : item(stack), raw(stack), out(stack), marks(stack), counts(stack) {}
+    explicit Chosen(std::size_t stack)
+        : item(stack), raw(stack), dark(stack), out(stack), marks(stack), counts(stack) {}
     std::vector<std::size_t> item;
     std::vector<const std::uint16_t*> raw;
+    std::vector<std::uint8_t> dark;
     std::vector<void*> out;
     std::vector<std::uint64_t*> marks;
     std::vector<Counts> counts;
   };
-  /// The images that are `wanted`, with the counts that they have so far.
+  /// The images that are `wanted`, with the counts that they have so far. `dark`: which of all are dark, or null.
   template <typename Wanted>
-  static Images choose(Chosen& chosen, const Images& all, Wanted wanted) noexcept {
+  static Images choose(Chosen& chosen, const Images& all, const std::uint8_t* dark, Wanted wanted) noexcept {
     std::size_t count = 0;
     for (std::size_t i = 0; i < all.count; ++i) {
       if (!wanted(i)) continue;
       chosen.item[count] = i;
       chosen.raw[count] = all.raw[i];
+      chosen.dark[count] = dark == nullptr ? std::uint8_t{0} : dark[i];
       chosen.out[count] = all.out[i];
       chosen.marks[count] = all.marks == nullptr ? nullptr : all.marks[i];
       chosen.counts[count] = all.counts[i];
@@ -265,36 +275,44 @@ class Pass final : public CpuPass, public ByCell {
             all.counts + first};
   }
   /// Converts images up to one that pedestals follow, and follows it, before the images behind it.
-  void run_image_by_image(unsigned worker, const Images& all, const std::uint8_t* dark, std::size_t first,
-                          std::size_t last) noexcept {
+  void run_image_by_image(unsigned worker, std::size_t set, const Images& all, const std::uint8_t* dark,
+                          std::size_t first, std::size_t last) noexcept {
     std::size_t done = 0;
     for (std::size_t i = 0; i < all.count; ++i) {
       if (dark[i] == 0 && !tracking_.where_empty()) continue;
       const std::size_t until = dark[i] != 0 && leave_darks_ ? i : i + 1;
-      if (done < until) convert_set(worker, 0, some_of(all, done, until), first, last);
-      tracker_->follow(worker, {1, all.raw + i, dark + i}, first, last);
+      if (done < until) convert_set(worker, set, some_of(all, done, until), first, last);
+      trackers_[set].follow(worker, {1, all.raw + i, dark + i}, first, last);
       done = i + 1;
     }
-    if (done < all.count) convert_set(worker, 0, some_of(all, done, all.count), first, last);
-    tracker_->look_at(worker, first, last);
+    if (done < all.count) convert_set(worker, set, some_of(all, done, all.count), first, last);
+    trackers_[set].look_at(worker, first, last);
   }
-  /// Set after set, the images of its cell. Those of a cell without a set are left as they are: they fail.
-  void run_by_cell(unsigned worker, std::size_t first_item, const Images& all, std::size_t first,
-                   std::size_t last) noexcept {
-    Chosen& chosen = chosen_[worker];
-    for (std::size_t set = 0; set < sets_.size(); ++set) {
-      const Images images = choose(chosen, all, [&](std::size_t i) { return set_of_item_[first_item + i] == set; });
-      if (images.count == 0) continue;
-      convert_set(worker, set, images, first, last);
-      give_back(chosen, images, all);
+  /// Converts images of one set, and follows its pedestals. `dark`: which of them are dark; null: none is followed.
+  void run_set(unsigned worker, std::size_t set, const Images& all, const std::uint8_t* dark, std::size_t first,
+               std::size_t last) noexcept {
+    const bool some = leave_darks_ && dark != nullptr && !tracking_.at_once();
+    Chosen& lit = not_dark_[worker];
+    const Images images = some ? choose(lit, all, dark, [&](std::size_t i) { return dark[i] == 0; }) : all;
+    const bool follows = !trackers_.empty() && dark != nullptr;
+    const std::size_t together = follows ? kFollowed : last - first;
+    for (std::size_t at = first; at < last; at += together) {
+      const std::size_t end = std::min(at + together, last);
+      if (follows && tracking_.at_once()) {
+        run_image_by_image(worker, set, all, dark, at, end);
+        continue;
+      }
+      convert_set(worker, set, images, at, end);
+      if (follows) trackers_[set].follow(worker, {all.count, all.raw, dark}, at, end);
     }
+    if (some) give_back(lit, images, all);
   }
 
   std::unique_ptr<const Assembly> assembly_;
   Cells cells_;
   std::vector<Prepared> sets_;  // by cell; one when the calibration has no cells
   std::optional<Assembler> assembler_;
-  std::optional<Tracker> tracker_;
+  std::vector<Tracker> trackers_;  // by set; none when pedestals are fixed
   Taps taps_;
   std::uint32_t stack_;
   unsigned workers_;
@@ -303,7 +321,8 @@ class Pass final : public CpuPass, public ByCell {
   DriftAlarm alarm_;
   std::vector<Counts> counts_;             // [worker][item]
   std::vector<std::uint8_t> set_of_item_;  // of the stack in hand; Cells::kNoSet: it fails
-  std::vector<Chosen> chosen_;             // by worker
+  std::vector<Chosen> of_set_;             // by worker
+  std::vector<Chosen> not_dark_;           // by worker
 };
 
 class JungfrauStep final : public Step,
@@ -326,9 +345,10 @@ class JungfrauStep final : public Step,
           calibration.width, calibration.height, shape.width, shape.height));
     }
     static_cast<void>(Cells(config_));  // it throws
-    if (reads_cells() && tracks()) {
+    if (reads_cells() && config_.tracking.at_once()) {
       throw ConfigError(
-          "kernel jungfrau: track: pedestals of storage cells do not follow dark images; set track = \"off\"");
+          "kernel jungfrau: track: pedestals of storage cells follow from stack to stack; set track = \"darks\" or "
+          "\"empty\"");
     }
     if (config_.output == Output::kev) return {PixelType::f32, Masked::not_a_number};
     return {PixelType::i16, Masked::minimum};

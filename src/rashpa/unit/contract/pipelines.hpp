@@ -181,6 +181,34 @@ class Pipelines {
       expect_same(run(choice, pipeline, words(), 0, cells), truth);
     }
   }
+  /// Each cell has dark images of its own, and one has none.
+  static void expect_pedestals_of_cells_to_follow(const Choice& choice) {
+    for (const From from : {From::darks, From::empty}) {
+      for (const bool keep_darks : {false, true}) {
+        SCOPED_TRACE(testing::Message() << (from == From::darks ? "darks" : "empty") << (keep_darks ? ", kept" : ""));
+        const auto output = keep_darks ? kernel::jungfrau::Output::kev : kernel::jungfrau::Output::photons;
+        kernel::jungfrau::Config config = tracked(from, output);
+        kernel::jungfrau::Calibration& maps = config.calibration;
+        const std::vector<float> first = maps.pedestal;
+        const std::vector<float> rms = maps.rms;
+        for (const float more : {20.0F, 40.0F, 60.0F}) {
+          for (const float pedestal : first) maps.pedestal.push_back(pedestal + more);
+          for (const float one : rms) maps.rms.push_back(one + more / 10);
+        }
+        config.cells = {3, 0, 15, 1};
+        const Pipeline pipeline{.kernels = {config}, .keep_darks = keep_darks};
+        const std::vector<std::uint32_t> cells{15, 0, 3, 7};  // cell 1 does not come, cell 7 has no set
+        const Outcome truth = run({}, pipeline, words(), kDarkEvery, cells);
+        EXPECT_EQ(truth.images[7].decision, Decision::errored);
+        const auto& of_cell_0 = truth.images[17].scalars;
+        EXPECT_EQ(truth.images[17].decision, Decision::accepted);
+        EXPECT_GT(of_cell_0[2].real(), 0.0);
+        EXPECT_GT(of_cell_0[3].real(), of_cell_0[2].real());
+        EXPECT_NE(of_cell_0[3], truth.images[18].scalars[3]) << "which is of cell 3";
+        expect_same(run(choice, pipeline, words(), kDarkEvery, cells), truth);
+      }
+    }
+  }
   static void expect_darks_to_be_learned_from(const Choice& choice) {
     const auto config = tracked(From::darks, kernel::jungfrau::Output::photons);
     // Of raw words, 2450 or so a pixel. One refuses all images, one those with spots.

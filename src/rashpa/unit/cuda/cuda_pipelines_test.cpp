@@ -157,6 +157,7 @@ class CudaLearning : public testing::TestWithParam<Trigger>, protected contract:
 };
 
 TEST_P(CudaLearning, pedestals_follow_as_on_processors) { expect_pedestals_to_follow(choice()); }
+TEST_P(CudaLearning, pedestals_of_cells_follow_as_on_processors) { expect_pedestals_of_cells_to_follow(choice()); }
 
 TEST_P(CudaLearning, storage_cells_have_their_pedestals_as_on_processors) {
   expect_cells_to_have_their_pedestals(choice());

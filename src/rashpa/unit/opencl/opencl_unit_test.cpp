@@ -376,6 +376,9 @@ TEST_F(OpenclPipelines, windows_of_a_device_named_twice_are_those_of_processors)
 }
 
 TEST_F(OpenclPipelines, pedestals_follow_as_on_processors) { of_every_choice(expect_pedestals_to_follow); }
+TEST_F(OpenclPipelines, pedestals_of_cells_follow_as_on_processors) {
+  of_every_choice(expect_pedestals_of_cells_to_follow);
+}
 
 TEST_F(OpenclPipelines, storage_cells_have_their_pedestals_as_on_processors) {
   of_every_choice(expect_cells_to_have_their_pedestals);

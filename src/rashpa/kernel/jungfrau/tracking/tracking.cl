@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pedestals of gain 0 that follow dark images, or also pixels without a photon: the arithmetic of tracking.hpp, rounded
-// after each operation. BINS: of the histogram of the drift, BINS_PER_SIGMA of them for an RMS.
+// after each operation. BINS: of the histogram of the drift, BINS_PER_SIGMA of them for an RMS. CELLS: each set of
+// pedestals has a tracker and bins, and follows the images of its storage cell.
 #define MASKED_ABOVE 0x1p59f
 
 // Whether an image is followed.
@@ -45,10 +46,16 @@ void follow_tile(global const ushort* from, global float* pedestals, global floa
 }
 
 // One group, before the first pixel of a stack: settles what the stack before has left, and which images of this one
-// are followed. `where_empty`: 1, also the first one that is not dark; 2, all of these. `learned_only`: of dark images nothing else is wanted. `found` has `looked` and `worst_looked`.
+// are followed. `where_empty`: 1, also the first one that is not dark; 2, all of these. `learned_only`: of dark images
+// nothing else is wanted. `found` has `looked` and `worst_looked`, set by set. What it says in `followed` is of images of
+// its set alone.
 kernel void begin_tracking(global struct Tracker* tracker, global uint* bins, global struct Books* books,
                            global const uchar* darks, uint images, uint where_empty, uint learned_only,
-                           uint images_between_looks, global uchar* followed, global float* found) {
+                           uint images_between_looks, global uchar* followed, global float* found, uint set
+#if CELLS
+                           , global const uchar* sets
+#endif
+) {
   local uint room[GROUP];
   local uint any;
   local uint looked;
@@ -61,6 +68,9 @@ kernel void begin_tracking(global struct Tracker* tracker, global uint* bins, gl
     uint in_hand = 0;
     bool first = where_empty != 0;
     for (uint image = 0; image < images; ++image) {
+#if CELLS
+      if (sets[image] != set) continue;
+#endif
       uchar how = NOT_FOLLOWED;
       if (books[image].work != 0) {
         any = 1;
@@ -106,16 +116,16 @@ kernel void begin_tracking(global struct Tracker* tracker, global uint* bins, gl
     }
   }
   if (item == 0) {
-    found[0] = (float)tracker->looked;
-    found[1] = tracker->worst_looked;
+    found[2 * set] = (float)tracker->looked;
+    found[2 * set + 1] = tracker->worst_looked;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (looking == 0) return;
   for (uint bin = item; bin < BINS; bin += GROUP) bins[bin] = 0;
 }
 
-// Behind the last pixel of a stack: groups with a part of the image each.
-kernel void look(global struct Tracker* tracker, global uint* bins, global const float* pedestals,
+// Behind the last pixel of a stack: groups with a part of the image each. `at`: where the set's pedestals begin.
+kernel void look(global struct Tracker* tracker, global uint* bins, global const float* pedestals, ulong at,
                  global const float* start, global const float* inverse_sigma, uint pixels) {
   local uint mine[BINS];
   local uint farthest;
@@ -131,7 +141,7 @@ kernel void look(global struct Tracker* tracker, global uint* bins, global const
   for (uint pixel = first + item; pixel < last; pixel += GROUP) {
     const float per_sigma = inverse_sigma[pixel];
     if (per_sigma == 0) continue;
-    const float far = fabs(pedestals[pixel] - start[pixel]) * per_sigma;
+    const float far = fabs(pedestals[at + pixel] - start[pixel]) * per_sigma;
     worst = fmax(worst, far);
     atomic_inc(mine + (uint)fmin(far * BINS_PER_SIGMA, (float)(BINS - 1)));
   }

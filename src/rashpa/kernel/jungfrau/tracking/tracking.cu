@@ -55,8 +55,8 @@ __device__ void settle_look(TrackerState& state, const std::uint32_t* bins, std:
 }
 
 /// One block.
-__global__ void begin_tracking(TrackerState* tracker, std::uint32_t* bins, const DeviceStack stack, const Following how,
-                               std::uint8_t* followed, volatile double* alarmed) {
+__global__ void begin_tracking(TrackerState* tracker, std::uint32_t* bins, const DeviceStack stack, const OfSet of,
+                               const Following how, std::uint8_t* followed, volatile double* alarmed) {
   __shared__ std::uint32_t room[kThreads];
   __shared__ std::uint32_t in_hand, first, any, looking;
   if (threadIdx.x == 0) {
@@ -65,7 +65,7 @@ __global__ void begin_tracking(TrackerState* tracker, std::uint32_t* bins, const
   }
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < stack.count; i += kThreads) {
-    const bool works = stack.work[i] != 0;
+    const bool works = stack.work[i] != 0 && (of.sets == nullptr || of.sets[i] == of.set);
     const bool dark = works && stack.dark != nullptr && stack.dark[i] != 0;
     const bool other = works && !dark && how.where_empty;
     followed[i] = dark ? kFollowed : other && how.every ? kFollowedWhereEmpty : kNotFollowed;
@@ -202,8 +202,8 @@ DeviceTracker::DeviceTracker(const Config& config, const Prepared& calibration, 
   send(known.inverse_sigma, inverse_sigma_);
 }
 
-cudaError_t DeviceTracker::begin(const DeviceStack& stack, cudaStream_t stream) const noexcept {
-  begin_tracking<<<1, kThreads, 0, stream>>>(state_.as<TrackerState>(), bins_.as<std::uint32_t>(), stack, how_,
+cudaError_t DeviceTracker::begin(const DeviceStack& stack, const OfSet& of, cudaStream_t stream) const noexcept {
+  begin_tracking<<<1, kThreads, 0, stream>>>(state_.as<TrackerState>(), bins_.as<std::uint32_t>(), stack, of, how_,
                                              followed_.as<std::uint8_t>(), alarmed_.as<double>());
   return cudaPeekAtLastError();
 }
