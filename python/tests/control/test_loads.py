@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from rashpa.control.capacity.device_memory import memory_on_device
 from rashpa.control.capacity.loads import dtp_loads, file_bytes, memory_of
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.telegrams.telegram import UnitDevice
+from rashpa.data.datasets.calibration_file import ModuleMaps, write_calibration
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "06_two_receivers.toml"
 
@@ -16,12 +24,68 @@ def test_memory_is_that_of_slots_records_output_lists_and_tables() -> None:
         "records": 2 * 8192,  # 40 of 128 bytes for each DTP
         "output": 40 * pixels * 2,
         "kernels": 24 * pixels,  # of jungfrau
+        "calibration": 32 * pixels,  # pedestals and gains of three stages, mask, RMS
         "tables": 600 * 2,
     }
     few = 256 * 164
     assert memory_of(plan, centre)["lists"] == 20 * 0.9 * few * (4 + 2)
     assert memory_of(plan, centre)["marks"] == 5 * few // 8
     assert memory_of(plan, raw) == {"images": 20 * 86016, "records": 2 * 4096, "tables": 120}
+
+
+def with_cells(tmp_path: Path, cells: int, kernel: str = "", unit: str = "cpu") -> Plan:
+    """Return a plan of a calibration with these storage cells; 0: one set for all of them."""
+    sets = (cells,) if cells else ()
+    np.save(tmp_path / "pedestal.npy", np.zeros((*sets, 3, 8, 64), np.float32))
+    np.save(tmp_path / "gain.npy", np.ones((3, 8, 64), np.float32))
+    path = tmp_path / "cells.toml"
+    path.write_text(
+        "[run]\nname = 'cells'\nframes = 100\n[detector]\nwidth = 64\nheight = 8\nenergy_kev = 12.4\n"
+        f"[detector.calibration]\npedestal = ['pedestal.npy']\ngain = ['gain.npy']\nstorage_cells = {list(range(cells))}\n"
+        "[dataset]\nkind = 'pattern'\nwidth = 64\nheight = 8\n"
+        f"[[buffer]]\nname = 'b'\nunit = '{unit}'\nslots = 16\nstack = 8\n[[buffer.kernel]]\nname = 'jungfrau'\n{kernel}\n"
+        "[[buffer.sink]]\nkind = 'null'\n"
+    )
+    return load_plan(path)
+
+
+@pytest.mark.parametrize("cells", [0, 1, 4, 16])
+def test_each_storage_cell_has_a_set_of_pedestals(tmp_path: Path, cells: int) -> None:
+    sets, pixels = max(cells, 1), 8 * 64
+    plan = with_cells(tmp_path, cells)
+    memory = memory_of(plan, plan.buffers[0])
+    assert memory["kernels"] == 24 * sets * pixels
+    assert memory["calibration"] == (12 * sets + 12 + 4) * pixels
+    plan = with_cells(tmp_path, cells, 'track = "darks"')
+    assert memory_of(plan, plan.buffers[0])["kernels"] == (24 + 12) * sets * pixels
+    for kernel, bytes_of_a_set in (("", 24), ('track = "darks"', 36)):
+        plan = with_cells(tmp_path, cells, kernel, "opencl")
+        device = UnitDevice(unit="opencl", number=0, name="a card", memory_bytes=8 << 30, free_bytes=0, unified=False)
+        on_device = memory_on_device(plan, plan.buffers[0], device)
+        assert on_device["calibration and tables"] == bytes_of_a_set * sets * pixels
+        assert "kernels" not in memory_of(plan, plan.buffers[0])
+
+
+def test_cells_of_a_calibration_file_are_counted(tmp_path: Path) -> None:
+    shape = (3, 3, 8, 64)
+    module = ModuleMaps(
+        pedestal=np.zeros(shape, np.float32),
+        rms=np.ones(shape, np.float32),
+        mask=np.zeros((8, 64), np.uint32),
+        gain=np.ones((3, 8, 64), np.float32),
+        frames=[[1, 1, 1]] * 3,
+        cells=(0, 1, 15),
+    )
+    write_calibration(tmp_path / "calibration.h5", {0: module}, "Detector", datetime.now(UTC))
+    path = with_cells(tmp_path, 0).source.path
+    text = path.read_text().replace("pedestal.npy", "calibration.h5").replace("gain = ['gain.npy']\n", "")
+    path.write_text(text.replace("storage_cells = []\n", ""))
+    plan = load_plan(path)
+    memory = memory_of(plan, plan.buffers[0])
+    assert memory["kernels"] == 24 * 3 * 8 * 64
+    assert memory["calibration"] == (12 * 3 + 12 + 4 + 4 * 3) * 8 * 64
+    (tmp_path / "calibration.h5").write_bytes(b"no file of ours")
+    assert memory_of(plan, plan.buffers[0])["kernels"] == 24 * 8 * 64, "the receiver tells what is wrong with it"
 
 
 def test_sinks_that_may_drop_have_memory_of_their_own(tmp_path: Path) -> None:

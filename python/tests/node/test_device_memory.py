@@ -4,18 +4,22 @@
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa import _native
 from rashpa.control.capacity.device_memory import memory_on_device
+from rashpa.control.capacity.loads import memory_of
 from rashpa.control.orders.plan_telegrams import destination_telegram
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams import telegram
+from rashpa.data.datasets.calibration_file import ModuleMaps, write_calibration
 from rashpa.node.engine.folders import Folders
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.node.engine.native_receiver import buffer_configs
@@ -59,6 +63,16 @@ Wavelength: 1e-10
 """
 PATTERN = 'kind = "pattern"\nwidth = 1024\nheight = 512'
 JUNGFRAU = 'kind = "jungfrau"\nmodules = 1\nframes = 4'
+CELLS = f'{PATTERN}\n[detector.calibration]\npedestal = ["cells.h5"]'
+
+
+def write_cells(path: Path, cells: int) -> None:
+    """Write a calibration file of this number of storage cells."""
+    pedestal = np.full((cells, 3, 512, 1024), 2000, np.float32)
+    gain = np.tile(np.array([40, -1.5, -0.1], np.float32)[:, None, None], (1, 512, 1024))
+    mask = np.zeros((512, 1024), np.uint32)
+    maps = ModuleMaps(pedestal, np.ones_like(pedestal), mask, gain, frames=[[1, 1, 1]] * cells, cells=range(cells))
+    write_calibration(path, {0: maps}, "Detector", datetime.now(UTC))
 
 
 def kernel(name: str, **values: object) -> str:
@@ -73,6 +87,8 @@ PIPELINES = {
     "photons": (JUNGFRAU, CONVERTED),
     "energies": (JUNGFRAU, kernel("jungfrau", output="kev")),
     "followed": (JUNGFRAU, kernel("jungfrau", track="darks")),
+    "cells": (CELLS, CONVERTED),
+    "followed cells": (CELLS, kernel("jungfrau", track="darks")),
     "assembled": (JUNGFRAU, kernel("jungfrau", output="kev", borders="shared")),
     "marked": (
         JUNGFRAU,
@@ -102,6 +118,7 @@ def test_the_plan_knows_what_a_unit_takes_of_its_device(
 ) -> None:
     dataset, kernels = PIPELINES[name]
     (tmp_path / "flat.poni").write_text(PONI)
+    write_cells(tmp_path / "cells.h5", 6)
     path = tmp_path / "run.toml"
     path.write_text(RUN.format(dataset=dataset, kernels=kernels, unit=unit, slots=slots, sink=sink))
     try:
@@ -119,6 +136,41 @@ def test_the_plan_knows_what_a_unit_takes_of_its_device(
     planned = memory_on_device(plan, buffer, device)
     assert abs(sum(planned.values()) - taken) < SMALL, (planned, taken)
     assert taken > 8 * SMALL, "so that what is left out cannot hide what is not"
+
+
+@pytest.mark.parametrize("track", ["off", "darks"])
+def test_the_plan_knows_what_a_receiver_takes_for_storage_cells_on_processors(tmp_path: Path, track: str) -> None:
+    """Measured in processes of their own: one with a calibration of two cells, one with ten."""
+    taken, planned = zip(*(_of_cells(tmp_path, cells, track) for cells in (2, 10)), strict=True)
+    assert abs((taken[1] - taken[0]) - (planned[1] - planned[0])) < 2 * SMALL, (taken, planned)
+    assert planned[1] - planned[0] > 100 * SMALL
+
+
+def _of_cells(folder: Path, cells: int, track: str) -> tuple[int, int]:
+    """Return the resident bytes that a buffer's configuration and pipeline take, and the bytes of the plan."""
+    write_cells(folder / f"cells{cells}.h5", cells)
+    path = folder / f"run{cells}.toml"
+    dataset = CELLS.replace("cells.h5", f"cells{cells}.h5")
+    kernels = kernel("jungfrau", track=track)
+    path.write_text(RUN.format(dataset=dataset, kernels=kernels, unit="cpu", slots=16, sink="null"))
+    code = (
+        "import ctypes, gc, sys; from pathlib import Path; from rashpa import _native\n"
+        "from rashpa.control.orders.plan_telegrams import destination_telegram\n"
+        "from rashpa.control.plan.run_plan import load_plan\n"
+        "from rashpa.node.engine.folders import Folders\n"
+        "from rashpa.node.engine.native_receiver import buffer_configs\n"
+        "def resident():\n"
+        "    gc.collect(); ctypes.CDLL('libc.so.6').malloc_trim(0)\n"
+        "    return int(Path('/proc/self/statm').read_text().split()[1]) * 4096\n"
+        "path = Path(sys.argv[1]); plan = load_plan(path)\n"
+        "order = destination_telegram(plan, plan.receivers[0]).destination; before = resident()\n"
+        "(config,) = buffer_configs(order, Folders((Path('/'),), (Path('/'),), path.parent), 'measured')\n"
+        "recorder = _native.Recorder(config, 1); print(resident() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    plan = load_plan(path)
+    memory = memory_of(plan, plan.buffers[0])
+    return int(done.stdout), memory["kernels"] + memory["calibration"]
 
 
 def test_a_receiver_says_which_devices_it_has_and_how_much_memory() -> None:

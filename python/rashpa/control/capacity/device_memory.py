@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from rashpa.control.capacity.calibration_sets import sets_of
+from rashpa.control.capacity.declared_memory import chosen, costs_of, declared
 from rashpa.control.capacity.loads import pages
 from rashpa.control.plan import chunks
 from rashpa.control.plan.image_places import beam_center
 from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.strips import strips_of
-from rashpa.control.runfile.kernels import DeviceCost, Kernel, declaration_of, parameters_of
+from rashpa.control.runfile.kernels import parameters_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES, Pipeline, Step, plan_pipeline
 from rashpa.control.runfile.run_file import Buffer
 from rashpa.control.telegrams.telegram import Capabilities, UnitDevice
@@ -34,17 +36,18 @@ def device_memory(
     device: UnitDevice,
     ring: Literal["host", "device"] = "host",
     beam: tuple[float, float] | None = None,
+    sets: int = 1,
 ) -> dict[str, int]:
     """Return the bytes of a buffer on the device, by purpose: its pipeline, and its ring if that is on the device. Return nothing for a device that
     uses the machine's memory. The result leaves out parts that do not grow with images (some megabytes), the driver's own memory, and the gaps
     between modules. For devices that split images, it is that of the largest strip. `beam`: position of the beam in the image, in pixels from its
-    corner, None for its centre. Rings of a geometry file are counted for a flat image."""
+    corner, None for its centre. Rings of a geometry file are counted for a flat image. `sets`: sets of pedestals in the calibration."""
     steps = plan_pipeline(section.kernel, pixel)
     if device.unified or not steps.steps or section.unit in _WITHOUT_DEVICES:
         return {}
     pixels = width * max(strips_of(section, width, height))
     whole = -(-pixels // _WORD) * _WORD
-    resident = ring == "host" and _may_be_resident(section, steps, pixels * PIXEL_BYTES[pixel])
+    resident = ring == "host" and sets == 1 and _may_be_resident(section, steps, pixels * PIXEL_BYTES[pixel])
     in_flight = section.stack * (1 if resident else min(_BENCHES, section.slots // section.stack))
     made = sum(PIXEL_BYTES[step.leaves] for step in steps.steps if step.kernel.made("pixels"))
     memory = {
@@ -52,8 +55,8 @@ def device_memory(
         "raw images": 0 if resident or ring == "device" else in_flight * pixels * PIXEL_BYTES[pixel],
         "made images": in_flight * whole * made,
         "marks": in_flight * whole // 8 if any(step.marks_for for step in steps.steps) else 0,
-        "calibration and tables": int(pixels * sum(_declared(section, steps, "run"))),
-        "work on images": int(in_flight * pixels * sum(_declared(section, steps, "image"))),
+        "calibration and tables": int(pixels * sum(declared(section, steps, "run", sets))),
+        "work on images": int(in_flight * pixels * sum(declared(section, steps, "image", sets))),
         "rings and peaks": int(in_flight * sum(_of_rings_and_peaks(section, steps, (width, height), beam))),
         "parts of windows": int(pixels * sum(_parts(section, steps))),
     }
@@ -95,7 +98,8 @@ def memory_on_device(plan: Plan, buffer: PlannedBuffer, device: UnitDevice) -> d
     """Return the bytes that the buffer takes on the device, by purpose."""
     ring: Literal["host", "device"] = "device" if plan.receiver(buffer.receiver).memory == "device" else "host"
     pixel = plan.file.detector.pixel
-    return device_memory(buffer.section, buffer.width, buffer.height, pixel, device, ring, beam_center(plan, buffer))
+    beam, sets = beam_center(plan, buffer), sets_of(plan)
+    return device_memory(buffer.section, buffer.width, buffer.height, pixel, device, ring, beam, sets)
 
 
 def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:
@@ -111,7 +115,7 @@ def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool
     if section.unit != "cuda" or section.trigger not in ("auto", "persistent") or len(section.device_names) > 1:
         return False
     first, *others = steps.steps
-    if first.kernel.name != "jungfrau" or any(_chosen(section.kernel[0], name) for name in ("borders", "track")):
+    if first.kernel.name != "jungfrau" or any(chosen(section.kernel[0], name) for name in ("borders", "track")):
         return False
     simple = len(others) <= _RESIDENT_STEPS and all(map(_resident_step, others))
     small = section.trigger == "persistent" or section.stack * image_bytes <= _RESIDENT_BYTES
@@ -137,41 +141,24 @@ def _parts(section: Buffer, steps: Pipeline) -> Iterator[float]:
     for kernel, step in zip(section.kernel, steps.steps, strict=True):
         if not step.kernel.made("accumulation") or step.kernel.made("profile"):
             continue
-        if step.takes == "float32" and _chosen(kernel, "variance"):
+        if step.takes == "float32" and chosen(kernel, "variance"):
             continue
         window = int(parameters_of(kernel)["window"])
         windows = -(-section.slots // window) + 1 if window else 1
-        yield windows * sum(cost.bytes for cost in step.kernel.device if _chosen(kernel, cost.when))
-
-
-def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
-    """Yield the bytes for each pixel that the kernels declare for the unit. A kernel needs no work memory for images when an earlier step has already
-    read its pixels."""
-    for _, step, cost in _costs(section, steps):
-        spared = of == "image" and (step.rides_on or step.marked_by)
-        if cost.of == of and not cost.each and not spared:
-            yield cost.bytes
+        yield windows * sum(cost.bytes for cost in step.kernel.device if chosen(kernel, cost.when))
 
 
 def _of_rings_and_peaks(
     section: Buffer, steps: Pipeline, size: tuple[int, int], beam: tuple[float, float] | None
 ) -> Iterator[float]:
     """Yield the bytes for each image that the kernels declare for the unit and that depend on other numbers than that of pixels."""
-    for kernel, step, cost in _costs(section, steps):
+    for kernel, step, cost in costs_of(section, steps):
         if not cost.each:
             continue
         values = parameters_of(kernel)
         number = _rings(values, size, beam) if cost.each == "ring" else int(values[cost.each])
         if not cost.counted or _counted(number, size, section.stack, PIXEL_BYTES[step.takes]):
             yield cost.bytes * number
-
-
-def _costs(section: Buffer, steps: Pipeline) -> Iterator[tuple[Kernel, Step, DeviceCost]]:
-    """Yield the costs that the kernels declare for the unit, for their parameters."""
-    for kernel, step in zip(section.kernel, steps.steps, strict=True):
-        for cost in step.kernel.device:
-            if cost.unit in ("", section.unit) and _chosen(kernel, cost.when):
-                yield kernel, step, cost
 
 
 def _counted(rings: int, size: tuple[int, int], stack: int, pixel_bytes: int) -> bool:
@@ -188,11 +175,3 @@ def _rings(values: dict[str, Any], size: tuple[int, int], beam: tuple[float, flo
     farthest = math.hypot(max(x, size[0] - 1 - x), max(y, size[1] - 1 - y))
     largest = values.get("max_radius") or math.inf
     return round(min(farthest, largest)) + 1
-
-
-def _chosen(kernel: Kernel, name: str) -> bool:
-    """Return True when the parameter differs from its default."""
-    if not name:
-        return True
-    parameter = next(one for one in declaration_of(kernel).parameters if one.name == name)
-    return bool(parameters_of(kernel)[name] != parameter.default)

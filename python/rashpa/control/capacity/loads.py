@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from rashpa.control.capacity.calibration_sets import map_bytes, sets_of
+from rashpa.control.capacity.declared_memory import declared
 from rashpa.control.capacity.packets import Lines, traffic_of
 from rashpa.control.plan import chunks
 from rashpa.control.plan.model import Plan, PlannedBuffer, PlannedDtp
@@ -97,7 +99,9 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     if copies := sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null"):
         memory["copies for sinks"] = copies * section.stack * image_bytes
     pipeline = plan_pipeline(section.kernel, pixel)
-    memory |= _of_pipeline(pipeline, buffer)
+    memory |= _of_pipeline(pipeline, buffer, sets_of(plan))
+    if any(step.kernel.calibration for step in pipeline.steps):
+        memory["calibration"] = map_bytes(plan) * pixels
     # not compressed, each consumer behind with images of its own: it is never more
     if waiting := sum(
         min(sink.waiting, buffer.images) * sink.consumers for sink in section.sink if isinstance(sink, Stream2Sink)
@@ -115,7 +119,7 @@ def _copied_first(plan: Plan, buffer: PlannedBuffer) -> bool:
     return written and any(map(keeps, buffer.section.kernel))
 
 
-def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
+def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer, sets: int) -> dict[str, int]:
     section = buffer.section
     pixels = buffer.width * buffer.height
     memory: dict[str, int] = {}
@@ -137,7 +141,8 @@ def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
         memory["between steps"] = between
     if any(step.marks_for for step in steps.steps):
         memory["marks"] = section.stack * pixels // 8
-    if own := sum(step.kernel.scratch_bytes * pixels for step in steps.steps):
+    scratch = sum(step.kernel.scratch_bytes for step in steps.steps)
+    if own := (scratch + sum(declared(section, steps, "run", sets))) * pixels:
         memory["kernels"] = int(own)
     return memory
 

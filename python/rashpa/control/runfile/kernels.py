@@ -81,7 +81,7 @@ class DeviceCost:
     """Describes memory on an accelerator, in bytes for each pixel of the kernel's input images: once, or for each image on the device. `unit`: the
     unit that needs it, empty for all except cpu. `when`: a parameter; the memory is needed when its value is not the default. `each`: count the bytes
     for each "ring" around the beam, or as many times as the named parameter says, in place of each pixel. `counted`: only when values are counted by
-    ring."""
+    ring. `by_set`: as many times as the calibration has sets of pedestals."""
 
     bytes: float
     of: Literal["run", "image"]
@@ -89,6 +89,7 @@ class DeviceCost:
     when: str = ""
     each: str = ""
     counted: bool = False
+    by_set: bool = False
 
 
 @dataclass(frozen=True)
