@@ -19,7 +19,7 @@ __global__ void settle(const kernel::cuda::DeviceStack stack, Counts* counts) {
 }
 
 /// How far the pedestals of a set have moved, behind the counts of its images.
-__global__ void settle_drift(const kernel::cuda::DeviceStack stack, const OfSet of, const TrackerState* tracker) {
+__global__ void settle_drift(const kernel::cuda::DeviceStack stack, const SetImages of, const TrackerState* tracker) {
   const Drift drift = tracker->looked == 0 ? Drift{} : drift_of(tracker->looked - 1, tracker->worst_looked);
   for (std::uint32_t i = threadIdx.x; i < stack.count; i += blockDim.x) {
     if (stack.work[i] == 0 || (of.sets != nullptr && of.sets[i] != of.set)) continue;
@@ -113,7 +113,7 @@ int Pass::enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, c
   return cudaPeekAtLastError();
 }
 
-OfSet Pass::of_set(std::uint32_t bench, std::size_t set) const noexcept {
+SetImages Pass::of_set(std::uint32_t bench, std::size_t set) const noexcept {
   return {cells_.named() ? sets_there_[bench].as<const std::uint8_t>() : nullptr, static_cast<std::uint8_t>(set)};
 }
 

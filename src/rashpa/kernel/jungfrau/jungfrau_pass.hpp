@@ -40,7 +40,7 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
   cudaError_t take_sets(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
                         cudaStream_t stream) const noexcept;
   /// The images of a set, in the stack at `bench`.
-  [[nodiscard]] OfSet of_set(std::uint32_t bench, std::size_t set) const noexcept;
+  [[nodiscard]] SetImages of_set(std::uint32_t bench, std::size_t set) const noexcept;
   [[nodiscard]] Batch batch_of(const kernel::cuda::DeviceStack& stack, std::uint32_t bench) const noexcept;
   /// Enqueues the conversion of each image, and its following before the next one. There are no cells.
   cudaError_t convert_image_by_image(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,

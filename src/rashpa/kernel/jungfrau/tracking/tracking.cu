@@ -55,7 +55,7 @@ __device__ void settle_look(TrackerState& state, const std::uint32_t* bins, std:
 }
 
 /// One block.
-__global__ void begin_tracking(TrackerState* tracker, std::uint32_t* bins, const DeviceStack stack, const OfSet of,
+__global__ void begin_tracking(TrackerState* tracker, std::uint32_t* bins, const DeviceStack stack, const SetImages of,
                                const Following how, std::uint8_t* followed, volatile double* alarmed) {
   __shared__ std::uint32_t room[kThreads];
   __shared__ std::uint32_t in_hand, first, any, looking;
@@ -202,7 +202,7 @@ DeviceTracker::DeviceTracker(const Config& config, const Prepared& calibration, 
   send(known.inverse_sigma, inverse_sigma_);
 }
 
-cudaError_t DeviceTracker::begin(const DeviceStack& stack, const OfSet& of, cudaStream_t stream) const noexcept {
+cudaError_t DeviceTracker::begin(const DeviceStack& stack, const SetImages& of, cudaStream_t stream) const noexcept {
   begin_tracking<<<1, kThreads, 0, stream>>>(state_.as<TrackerState>(), bins_.as<std::uint32_t>(), stack, of, how_,
                                              followed_.as<std::uint8_t>(), alarmed_.as<double>());
   return cudaPeekAtLastError();

@@ -37,7 +37,7 @@ struct Following {
 };
 
 /// The images of a stack whose pedestals a tracker follows: those whose set is `set`, all where there are no sets.
-struct OfSet {
+struct SetImages {
   const std::uint8_t* sets = nullptr;  ///< by image, in device memory
   std::uint8_t set = 0;
 };
@@ -50,7 +50,7 @@ class DeviceTracker {
 
   /// Applies the changes of the previous stack and selects the images of this stack to follow. Call it before the
   /// pixels of the stack are converted.
-  cudaError_t begin(const kernel::cuda::DeviceStack& stack, const OfSet& of, cudaStream_t stream) const noexcept;
+  cudaError_t begin(const kernel::cuda::DeviceStack& stack, const SetImages& of, cudaStream_t stream) const noexcept;
   /// Enqueues the following of the selected ones of images [first, last), after their conversion. `pedestals` are those
   /// of G0, pixel by pixel.
   cudaError_t follow(const kernel::cuda::DeviceStack& stack, std::uint32_t first, std::uint32_t last, float* pedestals,
