@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rashpa.control.capacity.declared_memory import declared
 from rashpa.control.capacity.device_memory import memory_on_device
 from rashpa.control.capacity.loads import dtp_loads, file_bytes, memory_of
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.pipeline import plan_pipeline
 from rashpa.control.telegrams.telegram import UnitDevice
 from rashpa.data.datasets.calibration_file import ModuleMaps, write_calibration
 
@@ -64,6 +66,14 @@ def test_each_storage_cell_has_a_set_of_pedestals(tmp_path: Path, cells: int) ->
         on_device = memory_on_device(plan, plan.buffers[0], device)
         assert on_device["calibration and tables"] == bytes_of_a_set * sets * pixels
         assert "kernels" not in memory_of(plan, plan.buffers[0])
+
+
+def test_costs_without_a_unit_are_those_of_accelerators(tmp_path: Path) -> None:
+    for unit, bytes_of_a_pixel in (("cpu", [3 * 24, 3 * 12]), ("opencl", [3 * 24, 3 * 12, 8])):
+        borders = "" if unit == "cpu" else '\nborders = "shared"'
+        (buffer,) = with_cells(tmp_path, 3, f'track = "darks"{borders}', unit).buffers
+        steps = plan_pipeline(buffer.section.kernel, "uint16")
+        assert list(declared(buffer.section, steps, "run", 3)) == bytes_of_a_pixel
 
 
 def test_cells_of_a_calibration_file_are_counted(tmp_path: Path) -> None:
