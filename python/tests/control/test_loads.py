@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rashpa.control.capacity.calibration_sets import sets_of
 from rashpa.control.capacity.declared_memory import declared
 from rashpa.control.capacity.device_memory import memory_on_device
 from rashpa.control.capacity.loads import dtp_loads, file_bytes, memory_of
@@ -55,6 +56,7 @@ def with_cells(tmp_path: Path, cells: int, kernel: str = "", unit: str = "cpu") 
 def test_each_storage_cell_has_a_set_of_pedestals(tmp_path: Path, cells: int) -> None:
     sets, pixels = max(cells, 1), 8 * 64
     plan = with_cells(tmp_path, cells)
+    assert sets_of(plan) == sets
     memory = memory_of(plan, plan.buffers[0])
     assert memory["kernels"] == 24 * sets * pixels
     assert memory["calibration"] == (12 * sets + 12 + 4) * pixels
