@@ -174,3 +174,18 @@ def test_xdp_is_refused_where_a_node_of_this_machine_may_not_use_it(
 def test_a_kernel_without_xdp_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sls_check, "_AF_XDP", 43)  # AF_SMC or none: without the arguments of a socket of packets
     assert sls_check.xdp_lacking() != ""
+
+
+@pytest.mark.parametrize(
+    ("rights", "release", "lacking"),
+    [
+        ("000001fffeffffff", "6.18.44", ""),
+        ("0000008000003000", "6.6.0-1-amd64", ""),
+        ("0000000000203000", "6.12.9", ""),
+        ("0000000000003000", "6.12.9", "no CAP_BPF here"),
+        ("0000000000002000", "6.12.9", "no CAP_NET_ADMIN and CAP_BPF here"),
+        ("000001fffeffffff", "6.1.0-44-amd64", "this is Linux 6.1.0-44-amd64"),
+    ],
+)
+def test_rights_and_kernel_of_xdp(rights: str, release: str, lacking: str) -> None:
+    assert sls_check.rights_lacking(f"Name:\tx\nCapEff:\t{rights}\nCapBnd:\t0\n", release) == lacking

@@ -3,9 +3,12 @@
 receive them."""
 
 import ipaddress
+import platform
+import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rashpa.control.runfile import run_file as toml
@@ -22,7 +25,9 @@ HEADER_BYTES = 48
 _MODULES = {"jungfrau": (1024, 512, 4), "moench": (400, 400, 8)}
 """Width, rows and rows a packet, of pixels of 16 bits."""
 _EIGER = (512, 256)
-_AF_XDP, _IPV4 = 44, 4
+_AF_XDP, _IPV4, _KERNEL = 44, 4, (6, 6)
+_RIGHTS = {"CAP_NET_ADMIN": (12,), "CAP_BPF": (39, 21)}
+"""Bits of the rights beside CAP_NET_RAW, which opening the socket shows; CAP_SYS_ADMIN, bit 21, includes CAP_BPF."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +123,23 @@ def _writer_problems(file: toml.RunFile, receiver: "PlannedReceiver", source: Ru
 
 
 def xdp_lacking() -> str:
-    """Return the reason for which this process can open no AF_XDP socket, empty when it can."""
+    """Return the reason for which this process cannot use AF_XDP, empty when none is found."""
     try:
         socket.socket(_AF_XDP, socket.SOCK_RAW).close()
     except OSError as error:
         return error.strerror or str(error)
-    return ""
+    return rights_lacking(Path("/proc/self/status").read_text(encoding="utf-8"), platform.release())
+
+
+def rights_lacking(status: str, release: str) -> str:
+    """Return the rights or the kernel that AF_XDP lacks. `status`: the content of /proc/self/status; `release`: that of the kernel."""
+    version = tuple(map(int, re.findall(r"\d+", release)[:2]))
+    if version < _KERNEL:
+        return f"this is Linux {release}"
+    found = re.search(r"^CapEff:\s*([0-9a-fA-F]+)", status, re.MULTILINE)
+    rights = int(found[1], 16) if found else 0
+    lacking = [name for name, bits in _RIGHTS.items() if not any(rights >> bit & 1 for bit in bits)]
+    return f"no {' and '.join(lacking)} here" if lacking else ""
 
 
 def _xdp_problems(receiver: "PlannedReceiver", source: RunFileSource) -> Iterator[str]:
