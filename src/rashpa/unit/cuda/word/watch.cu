@@ -10,6 +10,10 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr unsigned kNapNs = 100;
 
+/// The words of the host, read by threads of a warp of their own, beside the lock words: each read crosses the bus.
+enum Said : unsigned { kAbort, kTrigger, kPulse, kSaid };
+constexpr unsigned kFirstListener = kThreads - 32;
+
 template <typename T>
 using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
 
@@ -52,12 +56,22 @@ struct Patience {
   std::uint64_t since = 0;
 };
 
-__device__ Begun decide(const Watch& watch, std::uint32_t ticket, bool good, Patience& patience) {
-  if (acquired(watch.control->abort.value) != 0) return Begun::ended;
+__device__ void listen(const Watch& watch, std::uint32_t (&said)[kSaid]) {
+  const unsigned number = threadIdx.x - kFirstListener;
+  if (number >= kSaid) return;  // also threads below the first, whose number wraps
+  const std::uint32_t& word = number == kAbort     ? watch.control->abort.value
+                              : number == kTrigger ? watch.control->trigger.value
+                                                   : watch.control->pulse.value;
+  said[number] = acquired(word);
+}
+
+__device__ Begun decide(const Watch& watch, const std::uint32_t (&said)[kSaid], std::uint32_t ticket, bool good,
+                        Patience& patience) {
+  if (said[kAbort] != 0) return Begun::ended;
   if (*static_cast<volatile std::uint32_t*>(watch.over) != 0) return Begun::alone;
-  if (static_cast<std::int32_t>(acquired(watch.control->trigger.value) - ticket) >= 0) return Begun::by_host;
+  if (static_cast<std::int32_t>(said[kTrigger] - ticket) >= 0) return Begun::by_host;
   if (good) return Begun::by_word;
-  const std::uint32_t pulse = acquired(watch.control->pulse.value);
+  const std::uint32_t pulse = said[kPulse];
   const std::uint64_t now = now_ns();
   if (pulse != patience.pulse || patience.since == 0) {
     patience = {pulse, now};
@@ -70,6 +84,7 @@ __device__ Begun decide(const Watch& watch, std::uint32_t ticket, bool good, Pat
 
 __global__ void __launch_bounds__(kThreads) watch_kernel(const __grid_constant__ Watch watch) {
   __shared__ Begun how;
+  __shared__ std::uint32_t said[kSaid];
   const std::uint32_t ticket = watch.order->ticket;
   const std::uint32_t images = watch.order->images;
   const std::uint64_t first = watch.order->first;
@@ -78,13 +93,14 @@ __global__ void __launch_bounds__(kThreads) watch_kernel(const __grid_constant__
   bool by_words = true;  // until records turn out to be for the host
   Begun begun = Begun::no;
   while (begun == Begun::no) {
+    listen(watch, said);
     bool there = by_words;
     for (std::uint32_t d = threadIdx.x; d < watch.dtps && there; d += kThreads) {
       there = has_written(acquired(*watch.words[d].word), watch.words[d].dtp, last);
     }
     const bool all = __syncthreads_and(there ? 1 : 0) != 0;
     if (all) by_words = records_good(watch, first, images);
-    if (threadIdx.x == 0) how = decide(watch, ticket, all && by_words, patience);
+    if (threadIdx.x == 0) how = decide(watch, said, ticket, all && by_words, patience);
     __syncthreads();
     begun = how;
     __syncthreads();  // all have read it before it is written again
