@@ -37,6 +37,7 @@ from rashpa.node.logs.log import NativeMessage
 
 _FIRST_OFFSET, _GAP, _RECORD_BYTES = 4096, 192, 128
 _LOOK_S, _REPEAT_S = 0.005, 0.03
+_FIRST_S = 20.0  # from the start of a run to its first packet: a simulated card or a loaded machine may be slow
 _ROOM = 32 << 20
 _LOST_AT = 3  # the credit that follows this image is lost once
 _PARTITION = 0xFFFF
@@ -45,7 +46,8 @@ _PATIENT_IMAGES = 5
 
 
 class JudgeEngine:
-    """Receives and checks one run of a sender. `silent_s`: seconds without a packet after which no more are expected."""
+    """Receives and checks one run of a sender. `silent_s`: seconds without a packet after which no more are expected; before
+    the first one at least `_FIRST_S`."""
 
     def __init__(self, order: Configure, verdicts: Verdicts, silent_s: float) -> None:
         destination = order.destination
@@ -225,7 +227,7 @@ class JudgeEngine:
     def _receive(self) -> None:
         """Receive packets until Stop has come, or the sender has been silent for `silent_s`. Send credits only when no packet waits to be read, so
         that an image sent without credit is noticed."""
-        heard = time.monotonic()
+        heard, patience = time.monotonic(), max(self._silent_s, _FIRST_S)
         granted, due = 0.0, True
         try:
             while not self._stopping.is_set() or time.monotonic() - heard < _REPEAT_S:
@@ -233,14 +235,14 @@ class JudgeEngine:
                     data, source = self._socket.recvfrom(1 << 16)
                 except TimeoutError:
                     now = time.monotonic()
-                    if now - heard > self._silent_s:
+                    if now - heard > patience:
                         self._be_silent()
                         break
                     if due or now - granted > _REPEAT_S:
                         self._grant()
                         granted, due = now, False
                 else:
-                    heard = time.monotonic()
+                    heard, patience = time.monotonic(), self._silent_s
                     due = self._take(data, source) or due
             if self._told:
                 self._compare_end()

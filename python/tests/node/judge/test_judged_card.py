@@ -155,7 +155,7 @@ def test_changed_output_breaks_its_rule(monkeypatch: pytest.MonkeyPatch, name: s
 
     monkeypatch.setattr(judge_engine, "take_apart", changed)
     monkeypatch.setattr(judge_engine, "judge_icrc", judge_sent)
-    verdicts, problem = judged(silent_s=0.5)
+    verdicts, problem = judged(silent_s=2.0)
     assert verdicts.by_rule[rule].broken, (problem, verdicts.by_rule)
     assert any(words in fault for fault in verdicts.by_rule[rule].faults), verdicts.by_rule[rule].faults
     assert not verdicts.by_rule["icrc"].broken
@@ -165,7 +165,7 @@ def test_an_icrc_in_the_order_of_the_other_fields_is_found(monkeypatch: pytest.M
     monkeypatch.setattr(
         judge_engine, "take_apart", lambda data, verdicts: take_apart(data[:-4] + data[:-5:-1], verdicts)
     )
-    verdicts, _ = judged(silent_s=0.5)
+    verdicts, _ = judged(silent_s=2.0)
     assert not verdicts.by_rule["icrc"].kept
     assert "the ICRC is wrong" in verdicts.by_rule["icrc"].faults[0]
     assert [rule for rule, verdict in verdicts.by_rule.items() if verdict.broken] == ["icrc"]
@@ -178,7 +178,7 @@ def test_a_credit_too_many_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return credit(engine, number, end, images + 1, received)
 
     monkeypatch.setattr(JudgeEngine, "_credit", one_more)
-    verdicts, _ = judged(silent_s=0.5)
+    verdicts, _ = judged(silent_s=2.0)
     assert verdicts.by_rule["credits"].broken
     assert "are granted" in verdicts.by_rule["credits"].faults[0]
 
@@ -190,7 +190,7 @@ def test_faults_that_the_rtl_makes_itself_are_found(
     monkeypatch: pytest.MonkeyPatch, fault: str, rules: set[str]
 ) -> None:
     monkeypatch.setattr(judging, "_RUN", judging._RUN.replace("[[buffer]]", f"[faults]\nseed = 1\n{fault}\n[[buffer]]"))
-    verdicts, problem = judged(silent_s=0.5)
+    verdicts, problem = judged(silent_s=2.0)
     broken = {rule for rule, verdict in verdicts.by_rule.items() if verdict.broken}
     assert broken >= rules, (problem, verdicts.by_rule)
     assert verdicts.by_rule["packet"].kept
