@@ -20,6 +20,15 @@ bool inside(std::uint64_t first, std::uint64_t bytes, std::uint64_t at, std::uin
   return at >= first && at - first <= bytes && size <= bytes - (at - first);
 }
 
+std::unique_ptr<Region> region_of(ibv_pd* domain, std::size_t bytes, std::uint64_t iova, unsigned access) {
+  auto region = std::make_unique<Region>();
+  region->pd = domain;
+  region->length = bytes;
+  region->iova = iova;
+  region->access = access;
+  return region;
+}
+
 }  // namespace
 
 Region* Regions::keep(std::unique_ptr<Region> region) {
@@ -45,12 +54,8 @@ Region* Regions::add(ibv_pd* domain, std::byte* data, std::size_t bytes, std::ui
     errno = EINVAL;
     return nullptr;
   }
-  auto region = std::make_unique<Region>();
-  region->pd = domain;
+  auto region = region_of(domain, bytes, iova, access);
   region->addr = data;
-  region->length = bytes;
-  region->iova = iova;
-  region->access = access;
   region->accelerator = there;
   region->memory = data;
   return keep(std::move(region));
@@ -67,11 +72,7 @@ Region* Regions::add_file(ibv_pd* domain, std::uint64_t offset, std::size_t byte
     errno = size < 0 ? EBADF : EINVAL;
     return nullptr;
   }
-  auto region = std::make_unique<Region>();
-  region->pd = domain;
-  region->length = bytes;
-  region->iova = iova;
-  region->access = access;
+  auto region = region_of(domain, bytes, iova, access);
   region->accelerator = true;
   region->file_offset = offset;
   region->mapped = static_cast<std::size_t>(size);
