@@ -34,8 +34,7 @@ std::string g_unsynced;
 bool is_unsynced(int file) {
   std::error_code failed;
   const std::string name = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), failed).string();
-  return !g_unsynced.empty() && name.size() >= g_unsynced.size() &&
-         name.compare(name.size() - g_unsynced.size(), std::string::npos, g_unsynced) == 0;
+  return !g_unsynced.empty() && name.ends_with(g_unsynced);
 }
 
 bool fails() { return g_writes.fetch_add(1) == g_failing.load(); }
