@@ -13,23 +13,15 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
+
+from sls_peers import wait_for_port
 
 from rashpa.control.nodes.machine import measured, write_measured
 
 ADDRESS, FIRST_PORT = "127.0.0.1", 52001
-READY_S, DRAINED_S = 20.0, 1.5
-
-
-def wait_for_port(port: int) -> None:
-    """Wait until a UDP port is in use."""
-    until = time.monotonic() + READY_S
-    while f":{port:04X} " not in Path("/proc/net/udp").read_text(encoding="utf-8"):
-        if time.monotonic() > until:
-            raise TimeoutError(f"nobody receives at port {port} after {READY_S:.0f} s")
-        time.sleep(0.02)
+DRAINED_S = 2.5
 
 
 def flow(bench: Path, modules: int, gbps: float, seconds: float) -> dict[str, Any]:
