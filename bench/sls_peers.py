@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Critical rates of receivers of a JUNGFRAU's datagrams (one interface, 128 packets of 8240 bytes a frame): the highest rate at which a flow of some seconds loses
-nothing, from one network namespace to another (veth, MTU 9000). Rounds of all receivers alternate; figures are medians, and ratios medians of those of each round.
+"""Measures critical rates of receivers of a JUNGFRAU's datagrams (one interface, 128 packets of 8240 bytes a frame): the highest rate at which a flow of some
+seconds loses nothing, from one network namespace to another (veth, MTU 9000). Rounds of all receivers alternate; figures are medians, and ratios
+medians of those of each round.
 
   rashpa          link sls with UDP_GRO
   rashpa_plain    the same without UDP_GRO
@@ -9,8 +10,9 @@ nothing, from one network namespace to another (veth, MTU 9000). Rounds of all r
   slsreceiver     slsReceiver of slsDetectorPackage, without files and streams
   std_detector    std_udp_recv_jf of std_detector_buffer
 
-Each takes images into memory and does nothing else with them. `--flow GBPS` plays one flow of --seconds three times in place of the search. Needs root. --programs:
-the folder with slsReceiver, sls_detector_put, sls_detector_get and jungfrauDetectorServer_virtual; --std: std_udp_recv_jf. Receivers whose programs are absent are left out.
+Each takes images into memory and does nothing else with them. `--flow GBPS` plays one flow of --seconds three times in place of the search. Needs
+root. --programs: the folder with slsReceiver, sls_detector_put, sls_detector_get and jungfrauDetectorServer_virtual; --std: std_udp_recv_jf.
+Receivers whose programs are absent are left out.
 
 Prints rows; --json writes them with machine facts. Usage: sls_peers.py BENCH [--programs DIR] [--std FILE] [--rounds 3] [--seconds 2] [--flow GBPS] [--json OUT.json]
 BENCH: build/release/bench/rashpa_sls_rate_bench.

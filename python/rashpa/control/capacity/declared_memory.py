@@ -9,8 +9,8 @@ from rashpa.control.runfile.run_file import Buffer
 
 
 def declared(section: Buffer, steps: Pipeline, of: str, sets: int) -> Iterator[float]:
-    """Yield the bytes for each pixel that the kernels declare for the unit, once (`of` "run") or for each image. `sets`: sets of pedestals. A kernel needs no work memory for images when an earlier step has already
-    read its pixels."""
+    """Yield the bytes for each pixel that the kernels declare for the unit, once (`of` "run") or for each image. `sets`: sets of pedestals. A kernel
+    needs no work memory for images when an earlier step has already read its pixels."""
     for _, step, cost in costs_of(section, steps):
         spared = of == "image" and (step.rides_on or step.marked_by)
         if cost.of == of and not cost.each and not spared:
