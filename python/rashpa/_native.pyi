@@ -76,8 +76,10 @@ class Endpoint:
         window_bytes: int = 0,
         psn: int = 0,
         records_rkey: int = 0,
+        word_offset: int = 0,
     ) -> None: ...
     records_rkey: int
+    word_offset: int
 
 class LinkOptions:
     """A link with what is chosen of it, by the names of links_json(). ConfigError names the link and the key."""

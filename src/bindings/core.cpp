@@ -110,11 +110,13 @@ void bind_core(nb::module_& m) {
       .def(
           "__init__",
           [](Endpoint* self, std::string address, std::uint16_t port, std::uint32_t qpn, std::uint32_t rkey,
-             std::uint64_t credit_offset, std::uint64_t window_bytes, std::uint32_t psn, std::uint32_t records_rkey) {
-            new (self) Endpoint{std::move(address), port, qpn, rkey, credit_offset, window_bytes, psn, records_rkey};
+             std::uint64_t credit_offset, std::uint64_t window_bytes, std::uint32_t psn, std::uint32_t records_rkey,
+             std::uint64_t word_offset) {
+            new (self) Endpoint{std::move(address), port, qpn,          rkey,       credit_offset,
+                                window_bytes,       psn,  records_rkey, word_offset};
           },
           "address"_a = "", "port"_a = 0, "qpn"_a = 0, "rkey"_a = 0, "credit_offset"_a = 0, "window_bytes"_a = 0,
-          "psn"_a = 0, "records_rkey"_a = 0)
+          "psn"_a = 0, "records_rkey"_a = 0, "word_offset"_a = 0)
       .def_rw("address", &Endpoint::address)
       .def_rw("port", &Endpoint::port)
       .def_rw("qpn", &Endpoint::qpn)
@@ -122,7 +124,8 @@ void bind_core(nb::module_& m) {
       .def_rw("credit_offset", &Endpoint::credit_offset)
       .def_rw("window_bytes", &Endpoint::window_bytes)
       .def_rw("psn", &Endpoint::psn)
-      .def_rw("records_rkey", &Endpoint::records_rkey);
+      .def_rw("records_rkey", &Endpoint::records_rkey)
+      .def_rw("word_offset", &Endpoint::word_offset);
 
   nb::class_<BoundLink>(m, "LinkOptions")
       .def(

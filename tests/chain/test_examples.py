@@ -184,6 +184,21 @@ def test_stacks_that_begin_by_words_give_the_results_of_the_hosts_trigger(tmp_pa
             np.testing.assert_array_equal(words[f"/entry/{name}"][:], by_host[f"/entry/{name}"][:], err_msg=name)
 
 
+def test_words_over_an_rnic_are_planned_and_a_machine_without_the_devices_is_told(tmp_path: Path) -> None:
+    file = edited(tmp_path, "22_verbs_word.toml", frames="60", rate_hz="0.0", output='"."')
+    planned = subprocess.run(
+        [*COMMAND[:-1], "plan", str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S
+    )
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    can = NativeFactory("receiver").capabilities("here")
+    if any(device.unit == "cuda" for device in can.devices):
+        pytest.skip("whether it runs depends on the RNIC of this machine")
+    done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
+    assert done.returncode != 0
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "cuda cannot be used" in said or "verbs" in said
+
+
 def test_an_opencl_device_gives_the_books_of_the_processor(tmp_path: Path) -> None:
     """Run the GPU's example on any OpenCL device of this machine, chosen by a part of its name."""
     unit = {unit.name: unit for unit in NativeFactory("receiver").capabilities("here").units}["opencl"]

@@ -50,6 +50,39 @@ def test_what_needs_the_host_is_refused(tmp_path: Path, old: str, new: str, says
         load(tmp_path, old, new)
 
 
+VERBS = (
+    RUN.replace('kind = "pcie"', 'kind = "verbs"')
+    .replace("[link.pcie]", "[link.verbs]")
+    .replace('verify = "off"', 'verify = "off"\ntransport = "rc"')
+)
+
+
+def test_verbs_begins_by_words_too(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(VERBS)
+    load_plan(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('transport = "rc"', 'transport = "uc"', "transport uc loses lines that nobody misses"),
+        ('verify = "off"', 'verify = "all"', r"the host compares lines \(link.verbs.verify\)"),
+        (
+            '[link]\nkind = "verbs"',
+            '[link.roce]\ntransport = "rc"\n[link]\nkind = "verbs"\nsource = "roce"',
+            "a source of link roce writes no words behind its images",
+        ),
+    ],
+)
+def test_verbs_without_proof_is_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
+    path = tmp_path / "run.toml"
+    assert old in VERBS
+    path.write_text(VERBS.replace(old, new, 1))
+    with pytest.raises(RunFileError, match=r"buffer\[0\].trigger: word, .*" + says):
+        load_plan(path)
+
+
 @pytest.mark.parametrize("share", ["stacks", "rows"])
 def test_several_devices_do_not_begin_by_words(tmp_path: Path, share: str) -> None:
     with pytest.raises(RunFileError, match=r"trigger = \"graph\""):

@@ -25,6 +25,9 @@ struct Endpoint {
       0;  ///< PSN of the first packet that this end sends (for a receiver: of its credits); 24 bits, random in each run
   /// receiver only: key of the memory of records, where it is another block than that of lines; 0: they have one key
   std::uint32_t records_rkey = 0;
+  /// receiver: address of the DTP's last word (core/frame/last_word.hpp), with the key of lines; 0: none is awaited.
+  /// sender: the same, where it writes such words
+  std::uint64_t word_offset = 0;
 
   [[nodiscard]] std::uint32_t key_of_records() const noexcept { return records_rkey != 0 ? records_rkey : rkey; }
 };

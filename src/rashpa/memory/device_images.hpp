@@ -31,6 +31,9 @@ class DeviceImages {
   /// each stack, before the unit gets it, by the thread that calls fill(). A device that orders such writes by itself
   /// does nothing here.
   virtual void order_writes() noexcept = 0;
+  /// Returns true where a program that already runs on the device sees lines before a word that the same device wrote
+  /// behind them, without order_writes(). Constant.
+  [[nodiscard]] virtual bool shows_words() const noexcept = 0;
   /// Begins to fill these lines with the type's lost value (core/image/lost_value.hpp). One thread at a time calls it
   /// and settle().
   virtual void fill(const LostPart& part) noexcept = 0;

@@ -89,7 +89,7 @@ struct Receiver::Buffer {
 
 Receiver::Receiver(Config config)
     : config_(std::move(config)),
-      layout_(lay_out(config_.buffers, config_.images_in)),
+      layout_(lay_out(config_.buffers, config_.images_in, receiver::last_words_of(config_))),
       images_(device_images(config_, layout_.device_bytes)),
       memory_(layout_.bytes, config_.memory, link::sharing_of(link::kind_of(config_.link))),
       watch_(link::watched_of_receivers(), config_.run, -1) {
@@ -252,8 +252,10 @@ void Receiver::make_link() {
                                       .threads = config_.link_threads,
                                       .first_processor = config_.first_processor,
                                       .region_file = memory_.shared_file()};
-  const link::ReceiverMemory memory =
+  if (images_) clear_words(config_, layout_, *images_);
+  link::ReceiverMemory memory =
       images_ ? link::ReceiverMemory(images_->block(), memory_.bytes()) : link::ReceiverMemory(memory_.bytes());
+  memory.words = layout_.words;
   link_ = link::make_receiver(options, memory, dtps, queues_, bell_);
   registering_ = able<const link::Registering>(*link_);
   placements_ = layout_.dtps;

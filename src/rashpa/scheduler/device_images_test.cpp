@@ -21,6 +21,7 @@ class HostImages final : public memory::DeviceImages {
   }
   [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
   [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  [[nodiscard]] bool shows_words() const noexcept override { return true; }
   void order_writes() noexcept override {
     EXPECT_TRUE(parts.empty()) << "a write under way may lie over what is filled";
     ++ordered;

@@ -19,7 +19,8 @@ KEYS = "keys"
 class Endpoint:
     """Describes one end of a queue pair; endpoints are in the order of DTPs in the Configure telegram. With pcie, `address` is the receiver's control
     block, /proc/<process>/fd/<file>, and `qpn` is the DTP's position. `records_rkey`: the key of records, where they lie in another block than lines;
-    0: `rkey`."""
+    0: `rkey`. `word_offset`: the address of the last word, into which the source writes the immediate of each event behind the event, with `rkey`; 0:
+    none. A source that writes it says so by the same number."""
 
     address: str
     port: int
@@ -29,6 +30,7 @@ class Endpoint:
     window_bytes: int = 0
     psn: int = 0
     records_rkey: int = 0
+    word_offset: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

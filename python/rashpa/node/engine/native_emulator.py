@@ -190,5 +190,13 @@ def link_options(options: LinkOptions) -> _native.LinkOptions:
 def native_endpoint(end: Endpoint) -> _native.Endpoint:
     """Return the native form of an end of a link."""
     return _native.Endpoint(
-        end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes, end.psn, end.records_rkey
+        end.address,
+        end.port,
+        end.qpn,
+        end.rkey,
+        end.credit_offset,
+        end.window_bytes,
+        end.psn,
+        end.records_rkey,
+        end.word_offset,
     )

@@ -19,6 +19,7 @@ def endpoint_of(end: _native.Endpoint) -> Endpoint:
         window_bytes=end.window_bytes,
         psn=end.psn,
         records_rkey=end.records_rkey,
+        word_offset=end.word_offset,
     )
 
 

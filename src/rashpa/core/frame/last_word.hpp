@@ -8,10 +8,11 @@
 
 namespace rashpa {
 
-/// The places of one DTP in host memory that both the source and a device reach.
+/// The places of one DTP that both the source and a device reach: records in host memory, the word there or on the
+/// device.
 struct LastWord {
   const std::uint32_t* word = nullptr;  ///< immediate of the latest event, written behind its lines and its record
-  std::byte* block = nullptr;           ///< memory with the word, to be pinned as a whole
+  std::byte* block = nullptr;           ///< memory with the word, to be pinned as a whole; null: the device's own
   std::size_t block_bytes = 0;
   std::byte* records = nullptr;  ///< ring of records, at the beginning of a page
   std::uint32_t slots = 0;       ///< images of the ring

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame/last_word.hpp"
+#include "rashpa/link/link.hpp"
 
 namespace rashpa::link {
 
@@ -30,6 +32,16 @@ void check_blocks(std::string_view link, const ReceiverMemory& memory, Verify ve
                     "them; use verify off, and the kernel checksum in the pipeline, which does it there",
                     link));
   }
+}
+
+LastWord last_word_of(const ReceiverDtp& dtp, std::span<std::byte> records) noexcept {
+  return {.records = records.data() + dtp.placement.records_offset,
+          .slots = dtp.placement.slots,
+          .dtp = dtp.id,
+          .run = dtp.run,
+          .lines = dtp.placement.lines,
+          .every = dtp.slice.every,
+          .phase = dtp.slice.phase};
 }
 
 }  // namespace rashpa::link

@@ -2,6 +2,8 @@
 #pragma once
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -9,7 +11,13 @@
 #include "rashpa/link/words.hpp"
 #include "rashpa/memory/address_translation.hpp"
 
+namespace rashpa {
+struct LastWord;
+}  // namespace rashpa
+
 namespace rashpa::link {
+
+struct ReceiverDtp;
 
 /// The memory that a receiver's link writes. Lines may lie in an accelerator's memory; records always lie in host
 /// memory, because the link's thread reads them. Offsets of a placement count from the begin of the block of lines or
@@ -30,7 +38,16 @@ struct ReceiverMemory {
 
   memory::DmaBlock lines;
   std::span<std::byte> records;
+  /// offset of the first last word in the block of lines, where a device waits for words: a word is in order only with
+  /// lines that go the same way. All bits of words are set before the run
+  std::optional<std::uint64_t> words{};
 };
+
+/// The distance of the last words of two DTPs, in bytes.
+inline constexpr std::uint64_t kWordDistance = 256;
+
+/// Returns the last word of a DTP without its place; `records`: the block with its ring of records.
+LastWord last_word_of(const ReceiverDtp& dtp, std::span<std::byte> records) noexcept;
 
 /// Returns the one block of host memory, for links that support no other. Otherwise throws ConfigError that begins with
 /// `link` and names an alternative.

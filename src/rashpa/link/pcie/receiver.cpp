@@ -75,16 +75,10 @@ std::vector<LastWord> PcieReceiver::last_words() const {
     const ReceiverDtp& dtp = port.assembly.dtp();
     if (dtp.dealt) return {};
     static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
-    words.push_back({.word = reinterpret_cast<const std::uint32_t*>(&impl_->control.dtp(d).lock),
-                     .block = impl_->control.bytes().data(),
-                     .block_bytes = impl_->control.bytes().size(),
-                     .records = impl_->records.data() + dtp.placement.records_offset,
-                     .slots = dtp.placement.slots,
-                     .dtp = dtp.id,
-                     .run = dtp.run,
-                     .lines = dtp.placement.lines,
-                     .every = dtp.slice.every,
-                     .phase = dtp.slice.phase});
+    words.push_back(last_word_of(dtp, impl_->records));
+    words.back().word = reinterpret_cast<const std::uint32_t*>(&impl_->control.dtp(d).lock);
+    words.back().block = impl_->control.bytes().data();
+    words.back().block_bytes = impl_->control.bytes().size();
   }
   return words;
 }

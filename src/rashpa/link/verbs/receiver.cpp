@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/verbs/receiver.hpp"
 
+#include <fmt/format.h>
+
+#include <cstring>
+
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/verbs/receiver_thread.hpp"
 
@@ -18,6 +22,12 @@ struct VerbsReceiver::Impl {
   ReceiverThread& thread_of(std::size_t dtp) noexcept { return *threads[dtp % threads.size()]; }
   [[nodiscard]] std::size_t position_of(std::size_t dtp) const noexcept { return dtp / threads.size(); }
 
+  [[nodiscard]] std::uint64_t word_offset(std::size_t dtp) const noexcept {
+    return memory.words ? lines->device_address() + *memory.words + dtp * kWordDistance : 0;
+  }
+
+  ReceiverMemory memory;
+  bool provable = false;  // last words of an image are proof enough
   std::vector<std::unique_ptr<VerbsCounters>> counters;
   std::shared_ptr<Device> device;
   std::unique_ptr<Registration> lines;
@@ -32,6 +42,12 @@ VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, const ReceiverMemory&
     : ThreadedReceiver("verbs", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
   check(config.options);
   check_blocks("verbs", memory, config.options.verify);
+  impl_->memory = memory;
+  if (memory.words && !memory.lines.accelerator) {
+    std::memset(memory.lines.data + *memory.words, 0xFF, dtps.size() * kWordDistance);  // no image of any DTP
+  }
+  impl_->provable =
+      config.flow == Flow::credits && config.options.verify == Verify::off && config.options.transport == Transport::rc;
   for (std::uint32_t t = 0; t < config.threads; ++t) impl_->counters.push_back(std::make_unique<VerbsCounters>());
   impl_->device = Device::open(config.options.device, config.address);
   impl_->lines = registered(*impl_->device, memory.lines);
@@ -62,7 +78,7 @@ std::vector<Endpoint> VerbsReceiver::endpoints() const {
   for (std::size_t d = 0; d < impl_->ports.size(); ++d) {
     endpoints.push_back({impl_->device->address(), kRocePort, impl_->thread_of(d).number_of(impl_->position_of(d)),
                          impl_->lines->rkey(), 0, 0, impl_->thread_of(d).first_psn_of(impl_->position_of(d)),
-                         impl_->own_records ? impl_->own_records->rkey() : 0});
+                         impl_->own_records ? impl_->own_records->rkey() : 0, impl_->word_offset(d)});
   }
   return endpoints;
 }
@@ -77,8 +93,32 @@ bool VerbsReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const no
   return impl_->ports[dtp]->overwritten(index);
 }
 
+std::vector<LastWord> VerbsReceiver::last_words() const {
+  std::vector<LastWord> words;
+  if (!impl_->memory.words || !impl_->provable) return words;
+  const memory::DmaBlock& lines = impl_->memory.lines;
+  std::byte* const first = lines.data + *impl_->memory.words;
+  for (std::size_t d = 0; d < impl_->ports.size(); ++d) {
+    const ReceiverDtp& dtp = impl_->ports[d]->assembly.dtp();
+    if (dtp.dealt) return {};
+    words.push_back(last_word_of(dtp, impl_->memory.records));
+    words.back().word = reinterpret_cast<const std::uint32_t*>(first + d * kWordDistance);
+    if (lines.accelerator) continue;  // a device reads its own memory as it is
+    words.back().block = first;
+    words.back().block_bytes = impl_->ports.size() * kWordDistance;
+  }
+  return words;
+}
+
 void VerbsReceiver::connect(std::span<const Endpoint> senders) {
   check_senders(senders.size());
+  for (std::size_t d = 0; d < senders.size(); ++d) {
+    if (senders[d].word_offset == impl_->word_offset(d)) continue;
+    throw ConfigError(
+        fmt::format("buffer.trigger: word, and the source of DTP {} at {} does not write the words for which the GPU "
+                    "waits; take a source that writes them, as rashpa emulator does, or trigger = \"auto\"",
+                    impl_->ports[d]->assembly.dtp().id, senders[d].address));
+  }
   for (std::size_t d = 0; d < senders.size(); ++d) impl_->thread_of(d).connect(impl_->position_of(d), senders[d]);
 }
 

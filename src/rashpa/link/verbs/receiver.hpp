@@ -28,7 +28,7 @@ struct ReceiverConfig {
 /// memory. Known weakness: an RNIC does not know whether a slot is in use. With flow = paced, a source that is too fast
 /// overwrites images that are still being processed. The later image is an overrun when its event comes. overwritten()
 /// reports the earlier one if the later one's record came before the release, but not if only its lines did.
-class VerbsReceiver final : public ThreadedReceiver, public Registering, public Watching {
+class VerbsReceiver final : public ThreadedReceiver, public Registering, public Watching, public Watchable {
  public:
   /// Registers `memory`; placements must lie inside it. Lines in an accelerator's memory cannot be verified. There is
   /// one queue for each DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError, or
@@ -38,7 +38,8 @@ class VerbsReceiver final : public ThreadedReceiver, public Registering, public 
   ~VerbsReceiver() override;
 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
-  /// Connects the queue pairs to the senders; from then on the RNIC refuses packets from elsewhere.
+  /// Connects the queue pairs to the senders; from then on the RNIC refuses packets from elsewhere. Throws ConfigError
+  /// when a device waits for last words and a sender writes none.
   void connect(std::span<const Endpoint> senders) override;
   /// Returns the RNIC's address of byte 0 of the lines: 0, or its virtual address where iova 0 is not available.
   [[nodiscard]] std::uint64_t base() const noexcept override;
@@ -46,6 +47,9 @@ class VerbsReceiver final : public ThreadedReceiver, public Registering, public 
   [[nodiscard]] std::string registration() const override;
   [[nodiscard]] bool sources_write() const noexcept override { return true; }
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
+  /// Returns words where `memory` has a place for them. They prove nothing with transport uc either, which loses lines
+  /// that nobody misses.
+  [[nodiscard]] std::vector<LastWord> last_words() const override;
 
  private:
   struct Impl;

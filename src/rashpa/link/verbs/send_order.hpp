@@ -9,7 +9,7 @@ namespace rashpa::link::verbs {
 /// device; one thread, no allocation after construction.
 class SendOrder {
  public:
-  enum class Kind : std::uint8_t { write, event };
+  enum class Kind : std::uint8_t { write, event, word };
   /// Allows `depth` requests in flight; one of `signal_every` writes is signalled.
   SendOrder(std::uint32_t depth, std::uint32_t signal_every)
       : kinds_(depth, Kind::write), signal_every_(signal_every) {}
@@ -19,14 +19,14 @@ class SendOrder {
   }
   [[nodiscard]] std::uint64_t in_flight() const noexcept { return posted_ - completed_; }
   /// The number of the next request (its wr_id). It also has whether the request asks for a completion, as each n-th
-  /// write and each event do.
+  /// write, each event and each word do.
   struct Next {
     std::uint64_t id = 0;
     bool signalled = false;
   };
   Next next(Kind kind) noexcept {
     kinds_[posted_ % kinds_.size()] = kind;
-    const bool signalled = ++unsignalled_ >= signal_every_ || kind == Kind::event;
+    const bool signalled = ++unsignalled_ >= signal_every_ || kind != Kind::write;
     if (signalled) unsignalled_ = 0;
     return {posted_++, signalled};
   }
@@ -43,11 +43,9 @@ class SendOrder {
   Completed complete(std::uint64_t id) noexcept {
     Completed done;
     for (; completed_ <= id && completed_ < posted_; ++completed_) {
-      if (kinds_[completed_ % kinds_.size()] == Kind::write) {
-        ++done.writes;
-      } else {
-        ++done.events;
-      }
+      const Kind kind = kinds_[completed_ % kinds_.size()];
+      if (kind == Kind::write) ++done.writes;
+      if (kind == Kind::event) ++done.events;
     }
     return done;
   }

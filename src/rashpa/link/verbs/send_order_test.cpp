@@ -56,5 +56,17 @@ TEST(SendOrder, refused_requests_never_were_and_the_next_is_signalled) {
   EXPECT_TRUE(next.signalled);
 }
 
+TEST(SendOrder, a_word_asks_for_a_completion_and_is_neither_write_nor_event) {
+  SendOrder order(8, 4);
+  order.next(SendOrder::Kind::write);
+  EXPECT_TRUE(order.next(SendOrder::Kind::event).signalled);
+  const SendOrder::Next word = order.next(SendOrder::Kind::word);
+  EXPECT_TRUE(word.signalled);
+  const SendOrder::Completed done = order.complete(word.id);
+  EXPECT_EQ(done.writes, 1U);
+  EXPECT_EQ(done.events, 1U);
+  EXPECT_EQ(order.in_flight(), 0U);
+}
+
 }  // namespace
 }  // namespace rashpa::link::verbs

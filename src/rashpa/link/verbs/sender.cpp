@@ -24,9 +24,10 @@ namespace rashpa::link::verbs {
 
 namespace {
 
-constexpr std::size_t kChain = 32;              // requests handed to the device at once
-constexpr std::size_t kRecords = 64;            // events in flight
-constexpr std::size_t kRecordsOffset = 4096;    // in our own registered memory, behind the credit words
+constexpr std::size_t kChain = 32;            // requests handed to the device at once
+constexpr std::size_t kRecords = 64;          // events in flight
+constexpr std::size_t kRecordsOffset = 4096;  // in our own registered memory, behind the credit words
+constexpr std::size_t kWordsOffset = kRecordsOffset + kRecords * FrameRecord::kBytes;
 constexpr std::uint32_t kLongestMessage = 256;  // packets
 constexpr std::int64_t kNapUs = 20;
 
@@ -64,7 +65,7 @@ class VerbsSender::Impl {
 
   SenderConfig config_;
   std::shared_ptr<Device> device_;
-  memory::Buffer own_memory_;  // credit words, then the ring of records
+  memory::Buffer own_memory_;  // credit words, then the rings of records and last words
   std::unique_ptr<Registration> own_;
   CompletionQueue completions_;
   QueuePair pair_;
@@ -82,12 +83,15 @@ class VerbsSender::Impl {
   [[nodiscard]] const Registration* block_of(const std::byte* data, std::size_t bytes) noexcept;
   std::size_t chain(std::span<const BufferDescriptor> writes) noexcept;
   void reap() noexcept;
+  [[nodiscard]] bool has_words() const noexcept { return config_.destination.word_offset != 0; }
+  [[nodiscard]] bool has_room_for_event() noexcept;
+  [[nodiscard]] ibv_send_wr word_request(std::uint32_t immediate, ibv_sge& piece) noexcept;
 };
 
 VerbsSender::Impl::Impl(const SenderConfig& config)
     : config_(checked(config)),
       device_(config.memory.device),
-      own_memory_(kRecordsOffset + kRecords * FrameRecord::kBytes, memory::MemoryKind::pageable),
+      own_memory_(kWordsOffset + kRecords * sizeof(std::uint32_t), memory::MemoryKind::pageable),
       own_(device_->register_first(std::array{whole(own_memory_)}, memory::DmaAccess::write)),
       completions_(device_, config.options.send_depth, CompletionQueue::Channel::none),
       pair_(device_, completions_,
@@ -179,9 +183,30 @@ std::size_t VerbsSender::Impl::post(std::span<const BufferDescriptor> writes) no
   return taken;
 }
 
+bool VerbsSender::Impl::has_room_for_event() noexcept {
+  const std::uint32_t requests = has_words() ? 2 : 1;
+  return order_.room() >= requests && events_posted_ - events_completed_ < kRecords;
+}
+
+// The word behind the event: the immediate, as memory of this machine has it.
+ibv_send_wr VerbsSender::Impl::word_request(std::uint32_t immediate, ibv_sge& piece) noexcept {
+  std::byte* const word = own_memory_.data() + kWordsOffset + events_posted_ % kRecords * sizeof immediate;
+  std::memcpy(word, &immediate, sizeof immediate);
+  piece = {own_->address_of(word), sizeof immediate, own_->lkey()};
+  ibv_send_wr request{};
+  request.wr_id = order_.next(SendOrder::Kind::word).id;
+  request.sg_list = &piece;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.rdma.remote_addr = config_.destination.word_offset;
+  request.wr.rdma.rkey = config_.destination.rkey;
+  return request;
+}
+
 bool VerbsSender::Impl::post_event(const Event& event) noexcept {
-  if (order_.room() == 0 || events_posted_ - events_completed_ == kRecords) reap();
-  if (order_.room() == 0 || events_posted_ - events_completed_ == kRecords) {
+  if (!has_room_for_event()) reap();
+  if (!has_room_for_event()) {
     counters_.waits.add(1);
     return false;
   }
@@ -197,18 +222,22 @@ bool VerbsSender::Impl::post_event(const Event& event) noexcept {
   request.imm_data = __builtin_bswap32(event.immediate);
   request.wr.rdma.remote_addr = event.destination;
   request.wr.rdma.rkey = config_.destination.key_of_records();
+  ibv_sge word_piece{};
+  ibv_send_wr word{};
+  if (has_words()) {
+    word = word_request(event.immediate, word_piece);
+    request.next = &word;
+  }
   ibv_send_wr* refused = nullptr;
   const int code = pair_.post_send(request, refused);
-  if (code != 0) {
-    order_.take_back(1);
-    if (code == ENOMEM) {
-      counters_.waits.add(1);
-      return false;
-    }
-    counters_.send_errors.add(1);
-  } else {
-    ++events_posted_;
+  const bool lost = code != 0 && refused == &request;
+  if (code != 0) order_.take_back(lost && has_words() ? 2 : 1);
+  if (lost && code == ENOMEM) {
+    counters_.waits.add(1);
+    return false;
   }
+  if (code != 0) counters_.send_errors.add(1);
+  if (!lost) ++events_posted_;
   credits_.announce(event.immediate);
   window_.sent(FrameRecord::kBytes);
   counters_.messages.add(1);
@@ -256,8 +285,15 @@ VerbsSender::~VerbsSender() = default;
 
 Endpoint VerbsSender::endpoint() const {
   constexpr std::uint16_t kRocePort = 4791;
-  return {impl_->device_->address(),     kRocePort, impl_->pair_.number(),   impl_->own_->rkey(),
-          impl_->own_->device_address(), 0,         impl_->pair_.first_psn()};
+  return {impl_->device_->address(),
+          kRocePort,
+          impl_->pair_.number(),
+          impl_->own_->rkey(),
+          impl_->own_->device_address(),
+          0,
+          impl_->pair_.first_psn(),
+          0,
+          impl_->config_.destination.word_offset};
 }
 std::size_t VerbsSender::post(std::span<const BufferDescriptor> writes) { return impl_->post(writes); }
 bool VerbsSender::post_event(const Event& event) { return impl_->post_event(event); }

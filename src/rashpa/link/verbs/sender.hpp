@@ -36,7 +36,8 @@ struct SenderConfig {
 
 /// The source side of one DTP: RDMA WRITE by an RNIC from registered memory, with its own queue pair. The constructor
 /// takes all memory and is the only function that throws: ConfigError or ResourceError. Completions come late and in
-/// order: poll() reports `options.signal_every` writes at a time, and all of them at the event's completion.
+/// order: poll() reports `options.signal_every` writes at a time, and all of them at the event's completion. Where the
+/// receiver's endpoint has a `word_offset`, the immediate of each event is also written there, behind the event.
 class VerbsSender final : public Sender {
  public:
   explicit VerbsSender(const SenderConfig& config);

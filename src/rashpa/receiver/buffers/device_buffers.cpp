@@ -8,6 +8,7 @@
 #include <string>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/arrivals/receiver_memory.hpp"
 #include "rashpa/link/pcie/cuda/cuda_images.hpp"
 #include "rashpa/sink/special_mask.hpp"
 
@@ -55,6 +56,10 @@ int number_of(const std::string& device) {
       "memory device: device {} is not one CUDA device; name one by its number, or use memory huge", device));
 }
 
+bool waits_for_words(const BufferConfig& buffer) noexcept {
+  return buffer.unit.kind == unit::Kind::cuda && buffer.unit.trigger == unit::Trigger::word;
+}
+
 }  // namespace
 
 void set_memory(Config& config, std::string_view name) {
@@ -80,6 +85,28 @@ std::unique_ptr<memory::DeviceImages> device_images(const Config& config, std::u
   for (const BufferConfig& buffer : config.buffers) check(buffer, device);
   return link::pcie::make_cuda_images(
       number_of(device), bytes, kind == link::Kind::verbs ? link::pcie::Writers::rnic : link::pcie::Writers::gpus);
+}
+
+LastWords last_words_of(const Config& config) noexcept {
+  const bool awaited = std::any_of(config.buffers.begin(), config.buffers.end(), waits_for_words);
+  return awaited && link::kind_of(config.link) == link::Kind::verbs ? LastWords::behind_lines : LastWords::none;
+}
+
+void clear_words(const Config& config, const MemoryLayout& layout, memory::DeviceImages& images) {
+  if (!layout.words) return;
+  if (!images.shows_words()) {
+    const auto buffer = std::find_if(config.buffers.begin(), config.buffers.end(), waits_for_words);
+    throw ConfigError(
+        fmt::format("buffer {}: trigger word, and this device needs a flush by the host before it sees what an RNIC "
+                    "wrote; set trigger = \"auto\", or memory = \"huge\"",
+                    buffer->name));
+  }
+  images.fill({.first = *layout.words,
+               .pitch = link::kWordDistance,
+               .line_bytes = sizeof(std::uint32_t),
+               .lines = static_cast<std::uint32_t>(layout.dtps.size()),
+               .type = PixelType::u32});  // its lost value has all bits set
+  images.settle();
 }
 
 }  // namespace rashpa::receiver

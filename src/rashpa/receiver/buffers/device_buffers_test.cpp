@@ -7,6 +7,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
+#include "rashpa/link/arrivals/receiver_memory.hpp"
 
 namespace rashpa::receiver {
 namespace {
@@ -61,6 +62,59 @@ TEST(DeviceBuffers, what_cannot_work_on_a_device_is_refused_with_the_reason) {
         c.buffers[0].pipeline.kernels.emplace_back(kernel::checksum::Config{});
       },
       "at most 15 DTPs");
+}
+
+/// Memory of a device of which a test sets whether its kernels see words in order.
+class FilledImages final : public memory::DeviceImages {
+ public:
+  [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
+  [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  void order_writes() noexcept override {}
+  [[nodiscard]] bool shows_words() const noexcept override { return words; }
+  void fill(const memory::LostPart& part) noexcept override { filled.push_back(part); }
+  void settle() noexcept override { ++settled; }
+  [[nodiscard]] bool holds_lost(const memory::LostPart& /*part*/) noexcept override { return true; }
+  bool words = true;
+  std::vector<memory::LostPart> filled;
+  int settled = 0;
+
+ private:
+  memory::DmaBlock block_;
+  std::string how_;
+};
+
+Config waiting() {
+  Config config = on_device();
+  config.link = link::verbs::Options{};
+  config.buffers[1].unit.trigger = unit::Trigger::word;
+  return config;
+}
+
+TEST(LastWordsOfVerbs, are_laid_out_where_a_unit_waits_for_them) {
+  EXPECT_EQ(last_words_of(waiting()), LastWords::behind_lines);
+  Config config = waiting();
+  config.buffers[1].unit.trigger = unit::Trigger::graph;
+  EXPECT_EQ(last_words_of(config), LastWords::none);
+  config = waiting();
+  config.link = link::pcie::Options{};
+  EXPECT_EQ(last_words_of(config), LastWords::none) << "it has lock words of its own";
+}
+
+TEST(LastWordsOfVerbs, are_cleared_on_a_device_that_shows_them_in_order_and_refused_on_another) {
+  FilledImages images;
+  MemoryLayout layout;
+  layout.dtps.resize(3);
+  clear_words(waiting(), layout, images);
+  EXPECT_TRUE(images.filled.empty()) << "there are none";
+  layout.words = 8192;
+  clear_words(waiting(), layout, images);
+  ASSERT_EQ(images.filled.size(), 1U);
+  EXPECT_EQ(images.filled[0].first, 8192U);
+  EXPECT_EQ(images.filled[0].lines, 3U);
+  EXPECT_EQ(images.filled[0].pitch, link::kWordDistance);
+  EXPECT_EQ(images.settled, 1);
+  images.words = false;
+  EXPECT_THROW(clear_words(waiting(), layout, images), ConfigError);
 }
 
 }  // namespace

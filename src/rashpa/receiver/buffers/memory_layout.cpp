@@ -12,6 +12,7 @@
 #include "rashpa/core/frame/dtp_id.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/system/page.hpp"
+#include "rashpa/link/arrivals/receiver_memory.hpp"
 
 namespace rashpa::receiver {
 
@@ -80,7 +81,7 @@ void check(const BufferConfig& buffer, std::set<std::uint32_t>& ids, LayoutFault
 
 }  // namespace
 
-MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images) {
+MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images, LastWords words) {
   if (buffers.empty()) throw ConfigError("receiver: no buffer is configured; give it at least one");
   MemoryLayout layout;
   LayoutFaults faults;
@@ -105,6 +106,11 @@ MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn im
                              .records_offset = layout.bytes});
       layout.bytes += round_up((buffer.slots + 1ULL) * FrameRecord::kBytes, kPage);  // and the skip record
     }
+  }
+  if (words == LastWords::behind_lines) {
+    std::uint64_t& end = images == unit::ImagesIn::device ? layout.device_bytes : layout.bytes;
+    layout.words = end;
+    end += round_up(layout.dtps.size() * link::kWordDistance, kPage);
   }
   return layout;
 }

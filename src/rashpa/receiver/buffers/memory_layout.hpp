@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rashpa/core/image/placement.hpp"
@@ -20,10 +21,16 @@ struct MemoryLayout {
   std::uint64_t device_bytes = 0;  ///< bytes of images in memory of a device, in which ring offsets then count
   std::vector<Ring> buffers;
   std::vector<Placement> dtps;  ///< placement of each DTP, in order of buffers and their DTPs
+  /// offset of the DTPs' last words in the memory of images; none: the link has none, or its own (link::ReceiverMemory)
+  std::optional<std::uint64_t> words{};
 };
+
+/// `behind_lines`: sources write last words into the memory of lines, for devices that wait for them.
+enum class LastWords : std::uint8_t { none, behind_lines };
 
 /// Checks each buffer (sizes, ids, regions inside the image without overlaps) and returns the layout. Throws
 /// ConfigError that names the buffer and the DTP.
-MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images = unit::ImagesIn::host);
+MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images = unit::ImagesIn::host,
+                     LastWords words = LastWords::none);
 
 }  // namespace rashpa::receiver

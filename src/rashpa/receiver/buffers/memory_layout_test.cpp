@@ -54,6 +54,19 @@ TEST(MemoryLayout, images_on_a_device_and_records_count_from_the_beginning_of_th
   EXPECT_EQ(layout.bytes, 4 * 4096U);
 }
 
+TEST(MemoryLayout, last_words_have_a_page_behind_the_lines_where_they_are_awaited) {
+  for (const unit::ImagesIn in : {unit::ImagesIn::host, unit::ImagesIn::device}) {
+    const MemoryLayout without = lay_out({buffer()}, in);
+    EXPECT_FALSE(without.words);
+    const MemoryLayout with = lay_out({buffer()}, in, LastWords::behind_lines);
+    const bool device = in == unit::ImagesIn::device;
+    EXPECT_EQ(with.words, device ? without.device_bytes : without.bytes);
+    EXPECT_EQ(with.bytes, without.bytes + (device ? 0 : 4096));
+    EXPECT_EQ(with.device_bytes, without.device_bytes + (device ? 4096 : 0));
+    EXPECT_EQ(*with.words % 4096, 0U);
+  }
+}
+
 TEST(MemoryLayout, what_cannot_work_is_refused) {
   const auto refused = [](auto&& spoil) {
     BufferConfig bad = buffer();

@@ -17,6 +17,7 @@ class ToldImages final : public memory::DeviceImages {
  public:
   [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
   [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  [[nodiscard]] bool shows_words() const noexcept override { return true; }
   void order_writes() noexcept override {}
   void fill(const memory::LostPart& part) noexcept override { parts.push_back(part); }
   void settle() noexcept override {}

@@ -29,10 +29,15 @@ def _buffer_problems(
     file: toml.RunFile, receiver: PlannedReceiver, buffer: PlacedBuffer, source: RunFileSource
 ) -> Iterator[str]:
     section, where = buffer.section, source.where(("buffer", buffer.position, "trigger"))
-    if receiver.destination_kind != "pcie":
-        yield f'{where}: word, but link {receiver.destination_kind} writes no word that a GPU can watch; "auto", or link.kind = "pcie"'
-    elif file.link.of("pcie").verify != "off":
-        yield f'{where}: word, and the host compares lines (link.pcie.verify); verify = "off", or trigger = "auto"'
+    kind = receiver.destination_kind
+    if kind not in ("pcie", "verbs"):
+        yield f'{where}: word, but link {kind} writes no word that a GPU can watch; "auto", or link.kind = "pcie" or "verbs"'
+    elif file.link.of(kind).verify != "off":
+        yield f'{where}: word, and the host compares lines (link.{kind}.verify); verify = "off", or trigger = "auto"'
+    if kind == "verbs" and file.link.of(kind).transport != "rc":
+        yield f'{where}: word, and transport uc loses lines that nobody misses; link.verbs.transport = "rc", or trigger = "auto"'
+    if kind == "verbs" and receiver.source_kind != kind:
+        yield f'{where}: word, and a source of link {receiver.source_kind} writes no words behind its images; link.kind = "verbs" on both sides, or trigger = "auto"'
     if file.link.flow != "credits":
         yield f'{where}: word, and a source that is paced may write over images whose results are still read; link.flow = "credits"'
     if section.group is not None:

@@ -55,6 +55,7 @@ class CudaImages final : public memory::DeviceImages {
   void order_writes() noexcept override {
     if (flush_ == memory::Flush::by_host && cudaSetDevice(device_) == cudaSuccess) device::flush_remote_writes();
   }
+  [[nodiscard]] bool shows_words() const noexcept override { return flush_ == memory::Flush::none; }
   void fill(const memory::LostPart& part) noexcept override {
     if (cudaSetDevice(device_) != cudaSuccess) return;
     fill_lines({.first = memory_.as<std::byte>() + part.first,

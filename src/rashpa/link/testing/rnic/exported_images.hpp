@@ -42,6 +42,7 @@ class ExportedImages final : public memory::DeviceImages {
     ++ordered;
     if (flushes) flush();
   }
+  [[nodiscard]] bool shows_words() const noexcept override { return words; }
   void fill(const memory::LostPart& part) noexcept override {
     ++filled;
     (void)part;
@@ -50,6 +51,7 @@ class ExportedImages final : public memory::DeviceImages {
   [[nodiscard]] bool holds_lost(const memory::LostPart& /*part*/) noexcept override { return true; }
 
   bool flushes = true;  ///< false: as a device that nobody flushes
+  bool words = true;
   int ordered = 0;
   int filled = 0;
 

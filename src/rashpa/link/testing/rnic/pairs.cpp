@@ -138,6 +138,16 @@ void Rnic::let_go() {
   pump();
 }
 
+void Rnic::deliver_held(std::size_t messages) {
+  for (; messages > 0 && !wire_.empty(); --messages) {
+    Message message = std::move(wire_.front());
+    wire_.pop_front();
+    if (deliver(message)) continue;
+    wire_.push_front(std::move(message));
+    return;
+  }
+}
+
 void Rnic::pump() {
   if (holds) return;
   std::deque<Message> stay;

@@ -69,6 +69,7 @@ class Rnic {
   int poll(Queue& queue, int room, ibv_wc* out);
   void fail(Pair& pair);
   void let_go();
+  void deliver_held(std::size_t messages);
 
   std::mutex lock;
   Regions regions;

@@ -39,6 +39,8 @@ void declare_accelerator(std::span<std::byte> memory);
 void set_writer(WriteFile writer);
 /// Keeps messages on the wire until let_go().
 void hold();
+/// Delivers up to `messages` of those on the wire, in their order.
+void deliver(std::size_t messages);
 /// Delivers all messages on the wire, and no longer holds later ones.
 void let_go();
 /// Makes all written bytes in accelerators' memory visible.

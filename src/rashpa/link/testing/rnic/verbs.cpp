@@ -78,6 +78,10 @@ void let_go() {
   const auto lock = locked();
   Rnic::the().let_go();
 }
+void deliver(std::size_t messages) {
+  const auto lock = locked();
+  Rnic::the().deliver_held(messages);
+}
 void flush() {
   const auto lock = locked();
   ++Rnic::the().fates.flushes;

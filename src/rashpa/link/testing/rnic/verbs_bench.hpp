@@ -30,15 +30,20 @@ class VerbsBench {
     return std::size_t{kSlots} * kLines * kLineBytes * dtps;
   }
 
+  /// Bytes of the block of lines with the last words behind them.
+  static constexpr std::size_t words_end(std::uint32_t dtps) { return lines_end(dtps) + dtps * kWordDistance; }
+
+  /// Words::written: last words lie behind the lines, with transport rc; Words::missing: as if sources were old.
+  enum class Words : std::uint8_t { none, written, missing };
   VerbsBench(Transport transport, bool device, std::uint32_t dtps, std::uint64_t images,
-             std::optional<Verify> verify = {}, const memory::DmaBlock& elsewhere = {})
+             std::optional<Verify> verify = {}, const memory::DmaBlock& elsewhere = {}, Words words = Words::none)
       : frames_(std::size_t{kSent} * dtps * kLines * kLineBytes, memory::MemoryKind::pageable) {
     wire::testing::fill(frames_.bytes(), 7);
     const std::uint64_t slots_bytes = std::uint64_t{kSlots} * kLines * kLineBytes;
     const std::uint64_t lines_end = slots_bytes * dtps;
     const std::uint64_t records = std::uint64_t{dtps} * (kSlots + 1) * FrameRecord::kBytes;
-    if (device && elsewhere.data == nullptr) images_ = std::make_unique<ExportedImages>(lines_end);
-    host_ = memory::Buffer(device ? records : lines_end + records, memory::MemoryKind::pageable);
+    if (device && elsewhere.data == nullptr) images_ = std::make_unique<ExportedImages>(words_end(dtps));
+    host_ = memory::Buffer(device ? records : lines_end + records + dtps * kWordDistance, memory::MemoryKind::pageable);
     lines_ = images_  ? images_->block()
              : device ? elsewhere
                       : memory::DmaBlock{.data = host_.data(), .bytes = host_.size()};
@@ -51,7 +56,11 @@ class VerbsBench {
     verbs::ReceiverConfig config{.address = "127.0.0.1", .poll = Poll::event};
     config.options.transport = transport;
     config.options.verify = verify.value_or(device ? Verify::off : Verify::all);
-    const ReceiverMemory memory = device ? ReceiverMemory(lines_, host_.bytes()) : ReceiverMemory(host_.bytes());
+    ReceiverMemory memory = device ? ReceiverMemory(lines_, host_.bytes()) : ReceiverMemory(host_.bytes());
+    if (words != Words::none) memory.words = device ? lines_end : lines_end + records;
+    if (images_ && memory.words) {
+      std::memset(images_->block().data + lines_end, 0xFF, dtps * kWordDistance);  // as a receiver clears them
+    }
     receiver_ = std::make_unique<verbs::VerbsReceiver>(config, memory, dtps_, queues_, bell_);
     const memory::DmaBlock sent{.data = frames_.data(), .bytes = frames_.size()};
     const verbs::SourceMemory source = verbs::register_sources("", "127.0.0.1", {&sent, 1});
@@ -60,6 +69,7 @@ class VerbsBench {
       verbs::SenderConfig each{};
       each.memory = source;
       each.destination = receiver_->endpoints()[d];
+      if (words == Words::missing) each.destination.word_offset = 0;
       each.options.transport = transport;
       each.options.window_bytes = 0;
       each.dtp = dtps_[d].id;
@@ -78,17 +88,24 @@ class VerbsBench {
   [[nodiscard]] ArrivalQueues& queues() { return queues_; }
   [[nodiscard]] Doorbell& bell() { return bell_; }
   [[nodiscard]] const memory::Buffer& host() const { return host_; }
+  [[nodiscard]] std::byte* lines() const { return lines_.data; }
   [[nodiscard]] std::uint64_t line_bytes_of_region() const { return lines_.bytes; }
   [[nodiscard]] const std::byte* line(std::uint32_t dtp, std::uint64_t index, std::uint32_t number) const {
     return frames_.data() + ((index % kSent * dtps_.size() + dtp) * kLines + number) * kLineBytes;
   }
 
+  /// Waits until the image is granted; returns false after a minute.
+  bool granted(std::uint32_t dtp, std::uint64_t index) {
+    const Patience late;
+    while (senders_[dtp]->granted() <= index && !late()) senders_[dtp]->poll(500);
+    return !late();
+  }
   /// Sends the image when it is granted, and its record; returns false after a minute.
   bool send(std::uint32_t dtp, std::uint64_t index) {
     const Patience late;
     Sender& sender = *senders_[dtp];
     const Placement& p = dtps_[dtp].placement;
-    while (sender.granted() <= index && !late()) sender.poll(500);
+    if (!granted(dtp, index)) return false;
     std::uint32_t crc = 0;
     for (std::uint32_t n = 0; n < kLines && !late(); ++n) {
       crc = crc32c({line(dtp, index, n), kLineBytes}, crc);

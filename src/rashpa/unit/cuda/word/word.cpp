@@ -32,7 +32,7 @@ class LastWords final : public Dispatch {
         streams_(work) {
     const std::vector<LastWord>& words = work.layout().last_words;
     for (const LastWord& one : words) {
-      pinned_.push_back(std::make_unique<Pinning>(one.block, one.block_bytes));
+      if (one.block != nullptr) pinned_.push_back(std::make_unique<Pinning>(one.block, one.block_bytes));
       pinned_.push_back(std::make_unique<Pinning>(one.records, std::size_t{one.slots} * kRecordBytes));
     }
     check(cudaMemcpy(words_.as<void>(), words.data(), words.size() * sizeof(LastWord), cudaMemcpyHostToDevice),
@@ -97,8 +97,8 @@ class LastWords final : public Dispatch {
 
 std::string word_refusal(const Steps& steps, const Layout& layout) {
   if (layout.last_words.empty()) {
-    return "the link has no last words that a device could watch; take link pcie with verify off and credits, and deal "
-           "no images";
+    return "the link has no last words that a device could watch; take link pcie, or verbs with transport rc, with "
+           "verify off and credits, and deal no images";
   }
   if (layout.stacks > kMostStacksAhead) {
     return fmt::format("the ring has {} stacks, and {} or fewer are enqueued ahead; take larger stacks or fewer slots",
