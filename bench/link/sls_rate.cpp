@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How fast the link sls takes a JUNGFRAU's datagrams without a loss, by number of ports: in one process over loopback,
-/// or as two processes, each in a network namespace of its own (bench/sls_peers.py).
+/// or as two processes, each in a network namespace of its own (bench/sls_peers.py). Images come into host memory, from
+/// there into a GPU by copies, or at once into the GPU, which gathers packets (bench/sls_gather.py).
 ///
 ///   rashpa_sls_rate_bench [ports=1] [threads=1] [seconds=3] [gbps=10,20,…] [gro=1] [engine=socket] [interfaces=2]
-///   rashpa_sls_rate_bench receive address=10.9.9.1 port=50001 ports=2 seconds=33
+///   rashpa_sls_rate_bench receive address=10.9.9.1 port=50001 ports=2 seconds=33 [images=host|copied|gathered]
 ///   rashpa_sls_rate_bench send address=10.9.9.1 port=50001 ports=2 seconds=30 gbps=25
 #include <fmt/format.h>
 #include <netinet/udp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -26,7 +28,7 @@
 #include "rashpa/link/sls/receiver.hpp"
 #include "rashpa/link/sls/sending/frame_buffer.hpp"
 #include "rashpa/link/sls/testing/testing.hpp"
-#include "rashpa/memory/buffer.hpp"
+#include "sls_images.hpp"
 
 namespace rashpa::link::sls {
 namespace {
@@ -109,22 +111,34 @@ class Frames {
 struct Books {
   std::uint64_t complete = 0, lost = 0;
   Counts counts;
+  double cpu_s = 0;  // of this process from the first image to the last
+  double over_s = 0;
 };
 
-/// Takes images and frees their slots at once.
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Takes images, and frees their slots when they are where they shall be.
 class Sink {
  public:
   Sink(const Options& options, const std::string& address, std::uint16_t port, std::uint32_t ports,
-       std::uint32_t threads)
+       std::uint32_t threads, const std::string& images, std::size_t pool_bytes)
       : place_(testing::places(options, ports, 1ULL << 40, kSlots)),
-        region_(place_.bytes, memory::MemoryKind::huge),
+        images_(make_images(images, place_.bytes)),
         queues_(ports, 4 * kSlots) {
     ReceiverConfig config;
     config.options = options;
     config.bind_address = address;
     config.port = port;
     config.threads = threads;
-    receiver_ = std::make_unique<SlsReceiver>(config, region_.bytes(), place_.dtps, queues_, bell_);
+    config.gather.pool_bytes = pool_bytes;
+    receiver_ = std::make_unique<SlsReceiver>(config, images_->memory(), place_.dtps, queues_, bell_);
     receiver_->connect(std::vector<Endpoint>(ports));
     receiver_->start();
     taker_ = std::jthread([this](const std::stop_token& stop) { take(stop); });
@@ -137,7 +151,8 @@ class Sink {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // wait: closed images are taken
     taker_ = {};
     receiver_->stop();
-    return {complete_, lost_, receiver_->stats()};
+    return {complete_, lost_, receiver_->stats(), last_cpu_s_ - first_cpu_s_,
+            static_cast<double>(last_ns_ - first_ns_) * 1e-9};
   }
 
  private:
@@ -147,18 +162,35 @@ class Sink {
       const auto seen = bell_.count();
       while (queues_.try_pop(arrival)) {
         (arrival.completeness == Completeness::complete ? complete_ : lost_) += 1;
-        receiver_->release(arrival.dtp, arrival.index + 1);
+        note_time(arrival);
+        const Placement& place = place_.dtps[arrival.dtp].placement;
+        images_->take(arrival.dtp, arrival.index, place.image_offset(arrival.index), place.payload_bytes());
       }
-      bell_.wait(seen, std::chrono::milliseconds(5));
+      const bool waiting =
+          images_->release([this](std::uint32_t dtp, std::uint64_t end) { receiver_->release(dtp, end); });
+      bell_.wait(seen, std::chrono::microseconds(waiting ? 100 : 5000));
     }
   }
+  // Looks at the clocks every few images: a look costs about a microsecond.
+  void note_time(const Arrival& arrival) {
+    constexpr std::uint64_t kEach = 64;
+    if (arrival.completeness == Completeness::missing || (first_ns_ != 0 && ++taken_ % kEach != 0)) return;
+    last_ns_ = now_ns();
+    last_cpu_s_ = cpu_seconds();
+    if (first_ns_ != 0) return;
+    first_ns_ = last_ns_;
+    first_cpu_s_ = last_cpu_s_;
+  }
   testing::Places place_;
-  memory::Buffer region_;
+  std::unique_ptr<Images> images_;
   ArrivalQueues queues_;
   Doorbell bell_;
   std::unique_ptr<SlsReceiver> receiver_;
   std::uint64_t complete_ = 0;
   std::uint64_t lost_ = 0;
+  std::uint64_t taken_ = 0;
+  std::int64_t first_ns_ = 0, last_ns_ = 0;
+  double first_cpu_s_ = 0, last_cpu_s_ = 0;
   std::jthread taker_;
 };
 
@@ -166,8 +198,11 @@ void print_books(double gigabits, const Books& books, std::uint64_t images, doub
   const double got = static_cast<double>(books.counts["payload_bytes"]) * 8e-9 / seconds;
   fmt::print(
       "{{\"offered_gbps\": {:.1f}, \"got_gbps\": {:.2f}, \"images\": {}, \"complete\": {}, \"lost\": {}, "
-      "\"packets\": {}, \"host_drops\": {}}}\n",
-      gigabits, got, images, books.complete, books.lost, books.counts["packets"], books.counts["host_drops"]);
+      "\"packets\": {}, \"host_drops\": {}, \"payload_bytes\": {}, \"over_s\": {:.3f}, \"cpu_s\": {:.3f}, "
+      "\"gather_waits\": {}, \"gather_full\": {}}}\n",
+      gigabits, got, images, books.complete, books.lost, books.counts["packets"], books.counts["host_drops"],
+      books.counts["payload_bytes"], books.over_s, books.cpu_s, books.counts["gather_waits"],
+      books.counts["gather_full"]);
 }
 
 int run(const std::string& mode, const Arguments& given) {
@@ -181,6 +216,8 @@ int run(const std::string& mode, const Arguments& given) {
   const double seconds = number(given, "seconds", 3);
   const auto port = static_cast<std::uint16_t>(number(given, "port", 0));
   const std::string address = given.contains("address") ? given.at("address") : "127.0.0.1";
+  const std::string images = given.contains("images") ? given.at("images") : "host";
+  const auto pool = static_cast<std::size_t>(number(given, "pool_kib", 2048)) << 10U;
   std::vector<double> rates;
   std::string list = given.contains("gbps") ? given.at("gbps") : "5,10,15,20,25,30,35,40";
   for (std::size_t at = 0; at < list.size();
@@ -198,14 +235,14 @@ int run(const std::string& mode, const Arguments& given) {
     return 0;
   }
   if (mode == "receive") {
-    Sink sink(options, address, port, ports, threads);
+    Sink sink(options, address, port, ports, threads, images, pool);
     std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * kSecond)));
     const Books books = sink.end(0);
     print_books(0, books, books.complete + books.lost, number(given, "over", seconds));
     return 0;
   }
   for (const double gigabits : rates) {
-    Sink sink(options, address, port, ports, threads);
+    Sink sink(options, address, port, ports, threads, images, pool);
     Frames detector(sink.endpoints(), options);
     const std::uint64_t frames = detector.send(gigabits, seconds);
     print_books(gigabits, sink.end(frames), frames * ports, seconds);

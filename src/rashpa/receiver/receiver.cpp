@@ -254,7 +254,8 @@ void Receiver::make_link() {
                                       .region_file = memory_.shared_file()};
   if (images_) clear_words(config_, layout_, *images_);
   link::ReceiverMemory memory =
-      images_ ? link::ReceiverMemory(images_->block(), memory_.bytes()) : link::ReceiverMemory(memory_.bytes());
+      images_ ? link::ReceiverMemory(images_->block(), memory_.bytes(), able<memory::Gathering>(*images_))
+              : link::ReceiverMemory(memory_.bytes());
   memory.words = layout_.words;
   link_ = link::make_receiver(options, memory, dtps, queues_, bell_);
   registering_ = able<const link::Registering>(*link_);

@@ -171,6 +171,7 @@ Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
     image.bare = false;
     image.described = false;
     image.begun = false;
+    image.list = 0;
   }
   return image;
 }
@@ -238,14 +239,32 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
 
 void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, const ScatteredBytes& bytes,
                          std::int64_t now) noexcept {
-  Image* const image = admit_lines(index, linear, bytes.size());
+  const std::uint64_t decoded = bytes.size() * memory::widening(decode_);
+  Image* const image = admit_lines(index, linear, decoded);
   if (image == nullptr) return;
-  std::byte* to = lines_ + offset;
-  bytes.for_each([&to](std::span<const std::byte> run) {
-    memory::stream_copy(to, run);  // emit() comes behind a fence
-    to += run.size();
+  bool placed = true;
+  bytes.for_each([&](std::span<const std::byte> run) {
+    if (gather_ != nullptr) {
+      placed = placed && list_lines(*image, offset, run);
+    } else {
+      memory::stream_copy(lines_ + offset, run);  // emit() comes behind a fence
+    }
+    offset += run.size() * memory::widening(decode_);
   });
-  mark_lines(*image, linear, bytes.size(), now);
+  if (placed) mark_lines(*image, linear, decoded, now);
+}
+
+bool Assembly::list_lines(Image& image, std::uint64_t offset, std::span<const std::byte> bytes) noexcept {
+  const bool listed = gather_->add({.source = bytes.data(),
+                                    .destination = offset,
+                                    .bytes = static_cast<std::uint32_t>(bytes.size()),
+                                    .decode = decode_});
+  if (!listed) {
+    count_packet(*full_);
+    return false;
+  }
+  image.list = gather_->latest();
+  return true;
 }
 
 bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {
@@ -425,7 +444,9 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
   arrival.last_packet_ns = image.last_packet_ns;
   arrival.completeness = Completeness::partial;
   const bool lines_lost = !whole_at_event() && !image.map.full();
-  if (lines_lost && sight_ == Sight::unchecked_packets) {
+  if (gather_ != nullptr && gather_->failed()) {
+    arrival.loss = Loss::corrupt;  // nobody knows which lines are in their places
+  } else if (lines_lost && sight_ == Sight::unchecked_packets) {
     // Only the CRC32C of all lines could prove those that came.
     arrival.loss = Loss::corrupt;
   } else if (lines_lost) {
@@ -464,7 +485,9 @@ void Assembly::decide_by(std::uint64_t closed, std::uint64_t released, std::int6
     const bool settled =
         (event && whole) || (ended ? latest_event_ > next_ : overrun || passed || given_up(now, timed));
     if (!settled && !close) break;
-    if (event && !out.ready(list_index_)) {
+    // The one place where an image waits for its lines, and its slot for writes that are under way.
+    const bool placed = gather_ == nullptr || image.index != next_ || gather_->ended(image.list);
+    if (!placed || (event && !out.ready(list_index_))) {
       held_up_ = true;
       break;
     }

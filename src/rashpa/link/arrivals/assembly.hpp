@@ -13,6 +13,7 @@
 #include "rashpa/link/arrivals/scattered_bytes.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/memory/gather/gather.hpp"
 #include "rashpa/wire/dual_crc.hpp"
 #include "rashpa/wire/packet/packet_numbers.hpp"
 
@@ -55,10 +56,19 @@ struct Target {
 class Assembly {
  public:
   /// Checks the placement. Throws ConfigError unless it lies inside `memory`. Where the lines lie in an accelerator's
-  /// memory, the caller ensures that `sight` is events and nothing is verified. `verify` concerns Sight::events alone:
-  /// packets are always checked.
+  /// memory, the caller ensures that `sight` is events and nothing is verified, or calls gather_by(). `verify` concerns
+  /// Sight::events alone: packets are always checked.
   Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, const ReceiverMemory& memory,
            NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);
+
+  /// Makes put_lines() list lines for `gather`, which puts them into their places and decodes them; an image is decided
+  /// when its lists have ended. `full` counts packets for which there was no list. Both outlive this object. The
+  /// thread calls gather->submit() behind each batch of packets, and look() before it decides.
+  void gather_by(memory::Gather& gather, memory::Decode decode, Counter& full) noexcept {
+    gather_ = &gather;
+    decode_ = decode;
+    full_ = &full;
+  }
 
   /// Returns the meaning of `bytes` bytes at `offset`: lines of one image, a whole record, or nothing of this DTP.
   [[nodiscard]] Target locate(std::uint64_t offset, std::uint64_t bytes) const noexcept;
@@ -79,7 +89,7 @@ class Assembly {
   /// the link has computed it. Slots that are not free are not touched.
   void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, std::span<const std::byte> bytes,
                  std::optional<std::uint32_t> crc, std::int64_t now) noexcept;
-  /// Writes lines that came in several pieces; for Sight::lines alone.
+  /// Writes lines that came in several pieces; for Sight::lines alone. With gather_by(), `linear` counts decoded bytes.
   void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, const ScatteredBytes& bytes,
                  std::int64_t now) noexcept;
   /// Handles an event and writes its record to `offset`.
@@ -113,7 +123,7 @@ class Assembly {
 
   [[nodiscard]] std::uint64_t undecided() const noexcept { return next_; }
   [[nodiscard]] bool finished() const noexcept { return next_ == most_; }
-  /// Returns true when the last decide() stopped for lack of room.
+  /// Returns true when the last decide() stopped for lack of room, or for a gather under way.
   [[nodiscard]] bool held_up() const noexcept { return held_up_; }
   /// Returns the place of the DTP in the receiver's list.
   [[nodiscard]] std::uint32_t list_index() const noexcept { return list_index_; }
@@ -137,6 +147,7 @@ class Assembly {
     std::uint64_t line_psn = 0;   // of the latest of its lines
     std::uint64_t event_psn = 0;  // where packets are numbered
     FrameRecord record{};
+    std::uint64_t list = 0;           // of the gather: the latest that has some of its lines
     std::int64_t last_packet_ns = 0;  // of the event, or of a line that came behind it
   };
 
@@ -145,6 +156,8 @@ class Assembly {
   [[nodiscard]] Image* admit_lines(std::uint64_t index, std::uint64_t linear, std::uint64_t bytes) noexcept;
   /// Marks lines that were written.
   void mark_lines(Image& image, std::uint64_t linear, std::uint64_t bytes, std::int64_t now) noexcept;
+  /// Lists lines for the gather. Returns false, after counting the packet, when that has no list.
+  [[nodiscard]] bool list_lines(Image& image, std::uint64_t offset, std::span<const std::byte> bytes) noexcept;
   void count_not_free(std::uint64_t index) noexcept;
   /// Counts the current packet once, however many pieces it has.
   void count_packet(Counter& counter) noexcept {
@@ -171,10 +184,13 @@ class Assembly {
   ReceiverDtp dtp_;
   Placement placement_;
   std::uint32_t list_index_;
-  std::uint32_t unit_;    // of the line maps of images that are opened from now on
-  std::uint32_t finest_;  // the finest unit that it may have
-  std::byte* lines_;      // byte 0 of the block in which offsets of lines count …
-  std::byte* records_;    // … and those of records
+  std::uint32_t unit_;                // of the line maps of images that are opened from now on
+  std::uint32_t finest_;              // the finest unit that it may have
+  std::byte* lines_;                  // byte 0 of the block in which offsets of lines count …
+  std::byte* records_;                // … and those of records
+  memory::Gather* gather_ = nullptr;  // null: lines are copied
+  memory::Decode decode_ = memory::Decode::copy;
+  Counter* full_ = nullptr;
   NotFree not_free_;
   Sight sight_;
   Verify verify_;

@@ -23,6 +23,10 @@ std::span<std::byte> host_block(std::string_view link, const ReceiverMemory& mem
   return memory.records;
 }
 
+void check_gathered(std::string_view link, const ReceiverMemory& memory) {
+  if (!memory.lines.accelerator || memory.gathers == nullptr) host_block(link, memory);
+}
+
 void check_blocks(std::string_view link, const ReceiverMemory& memory, Verify verify) {
   if (!memory.lines.accelerator) {
     host_block(link, memory);

@@ -10,6 +10,7 @@
 
 #include "rashpa/link/words.hpp"
 #include "rashpa/memory/address_translation.hpp"
+#include "rashpa/memory/gather/gather_engine.hpp"
 
 namespace rashpa {
 struct LastWord;
@@ -30,7 +31,8 @@ struct ReceiverMemory {
     lines.data = records.data();
     lines.bytes = records.size();
   }
-  ReceiverMemory(const memory::DmaBlock& pixels, std::span<std::byte> host) : lines(pixels), records(host) {}
+  ReceiverMemory(const memory::DmaBlock& pixels, std::span<std::byte> host, memory::Gathering* gathering = nullptr)
+      : lines(pixels), records(host), gathers(gathering) {}
 
   [[nodiscard]] bool one_block() const noexcept {
     return !lines.accelerator && lines.data == records.data() && lines.bytes == records.size();
@@ -41,6 +43,8 @@ struct ReceiverMemory {
   /// offset of the first last word in the block of lines, where a device waits for words: a word is in order only with
   /// lines that go the same way. All bits of words are set before the run
   std::optional<std::uint64_t> words{};
+  /// gathers packets into lines in an accelerator's memory; null: that memory has no such thing
+  memory::Gathering* gathers = nullptr;
 };
 
 /// The distance of the last words of two DTPs, in bytes.
@@ -52,6 +56,9 @@ LastWord last_word_of(const ReceiverDtp& dtp, std::span<std::byte> records) noex
 /// Returns the one block of host memory, for links that support no other. Otherwise throws ConfigError that begins with
 /// `link` and names an alternative.
 std::span<std::byte> host_block(std::string_view link, const ReceiverMemory& memory);
+/// Throws ConfigError that begins with `link` unless `memory` is one block of host memory, or lines in an accelerator's
+/// into which packets can be gathered.
+void check_gathered(std::string_view link, const ReceiverMemory& memory);
 /// Throws ConfigError that begins with `link` unless `memory` is one block of host memory, or has its lines in an
 /// accelerator's and nothing is to be verified there; for links that support both.
 void check_blocks(std::string_view link, const ReceiverMemory& memory, Verify verify);

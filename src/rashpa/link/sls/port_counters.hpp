@@ -16,7 +16,11 @@ struct PortCounters : ReceiverCounters {
   NamedCounter bad_checksum{*this, "bad_checksum"};  ///< with engine xdp: datagrams with a wrong checksum of IP or UDP
   /// of host_drops: datagrams that AF_XDP had no memory for, or could not take for another reason
   NamedCounter xdp_dropped{*this, "xdp_dropped"};
-  NamedCounter xdp_ring_full{*this, "xdp_ring_full"};        ///< of host_drops: datagrams whose port's ring was full
+  NamedCounter xdp_ring_full{*this, "xdp_ring_full"};  ///< of host_drops: datagrams whose port's ring was full
+  /// with memory "device": packets lost because the device had all lists of packets, or had failed
+  NamedCounter gather_full{*this, "gather_full"};
+  NamedCounter gather_waits{*this, "gather_waits"};  ///< times that datagrams waited because the device had all buffers
+  NamedCounter gather_drops{*this, "gather_drops"};  ///< of host_drops: datagrams dropped around such waits
   NamedCounter xdp_memory_empty{*this, "xdp_memory_empty"};  ///< times that a queue had no memory for a frame
 };
 

@@ -24,13 +24,13 @@ std::optional<std::uint64_t> image_of(const Slice& slice, std::uint64_t frame) n
 
 }  // namespace
 
-TileDtp::TileDtp(const ReceiverDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
+TileDtp::TileDtp(const ReceiverDtp& dtp, std::uint32_t list_index, std::uint32_t unit, const ReceiverMemory& memory,
                  PortCounters& counters)
-    : assembly(dtp, list_index, unit, region, NotFree::overrun, counters, Sight::lines) {}
+    : assembly(dtp, list_index, unit, memory, NotFree::overrun, counters, Sight::lines) {}
 
 PortHandler::PortHandler(const Options& options, std::uint32_t port, std::span<const ReceiverDtp> dtps,
-                         std::uint32_t first_dtp, std::span<std::byte> region, FrameCounts& counts,
-                         PortCounters& counters)
+                         std::uint32_t first_dtp, const ReceiverMemory& memory, FrameCounts& counts,
+                         PortCounters& counters, memory::Gather* gather)
     : options_(options), shape_(shape_of(options, port)), count_(counts, shape_.packets), counters_(&counters) {
   const Placement& first = dtps.front().placement;
   const Tiles tiles = tiles_of(shape_, first.line_bytes, first.lines);
@@ -43,9 +43,25 @@ PortHandler::PortHandler(const Options& options, std::uint32_t port, std::span<c
                                     dtps[i].id, dtps[i].placement.lines, dtps[i].placement.line_bytes, dtps[0].id,
                                     first.lines, first.line_bytes));
     }
-    tiles_.push_back(std::make_unique<TileDtp>(dtps[i], first_dtp + i, maps_[0]->unit(), region, counters));
+    tiles_.push_back(std::make_unique<TileDtp>(dtps[i], first_dtp + i, maps_[0]->unit(), memory, counters));
   }
-  if (shape_.widening() != 1) wide_.resize(std::size_t{shape_.payload} * shape_.widening());
+  if (gather != nullptr) {
+    gather_by(*gather);
+  } else if (shape_.widening() != 1) {
+    wide_.resize(std::size_t{shape_.payload} * shape_.widening());
+  }
+}
+
+void PortHandler::gather_by(memory::Gather& gather) {
+  narrow_ = shape_.widening();
+  if (maps_[0]->unit() % narrow_ != 0 || maps_[1]->unit() % narrow_ != 0) {
+    throw ConfigError("sls: a DTP cuts a byte with two pixels of 4 bits; cut a port at even columns");
+  }
+  const bool low_first = options_.nibbles == Nibbles::low_first;
+  const memory::Decode wide = low_first ? memory::Decode::low_nibble_first : memory::Decode::high_nibble_first;
+  for (auto& tile : tiles_) {
+    tile->assembly.gather_by(gather, narrow_ == 1 ? memory::Decode::copy : wide, counters_->gather_full);
+  }
 }
 
 std::optional<std::uint64_t> PortHandler::number_of(std::span<const std::byte> datagram) const noexcept {
@@ -113,7 +129,7 @@ void PortHandler::put(std::uint64_t frame, std::span<const Piece> pieces, const 
     const Placement& place = dtp.placement;
     const std::uint64_t offset = place.image_offset(*index) + piece.line * place.pitch + piece.column;
     const std::uint64_t linear = std::uint64_t{piece.line} * place.line_bytes + piece.column;
-    tile.assembly.put_lines(*index, offset, linear, payload.subrange(piece.at, piece.bytes), now);
+    tile.assembly.put_lines(*index, offset, linear, payload.subrange(piece.at / narrow_, piece.bytes / narrow_), now);
     if (first) tile.assembly.describe(*index, words_of(header), flags_of(options_.detector, header));
     tile.touched = true;
   }
@@ -127,14 +143,16 @@ void PortHandler::refresh(std::int64_t now, ArrivalOutput& out) noexcept {
 
 void PortHandler::decide_all(std::int64_t now, ArrivalOutput& out, Taken taken) noexcept {
   for (auto& tile : tiles_) {
-    tile->touched = false;
     tile->apply_to(tile->assembly, now, out, taken);
+    tile->touched = tile->assembly.held_up();
   }
 }
 
 void PortHandler::decide_touched(std::int64_t now, ArrivalOutput& out) noexcept {
   for (auto& tile : tiles_) {
-    if (std::exchange(tile->touched, false)) tile->apply_to(tile->assembly, now, out, Taken::some);
+    if (!tile->touched) continue;
+    tile->apply_to(tile->assembly, now, out, Taken::some);
+    tile->touched = tile->assembly.held_up();
   }
 }
 

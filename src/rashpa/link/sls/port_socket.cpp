@@ -29,15 +29,17 @@ roce::UdpSocket PortSocket::bound(const std::string& address, std::uint16_t port
   return socket;
 }
 
-PortSocket::PortSocket(const std::string& address, std::uint16_t port, std::uint32_t payload, const Options& options)
+PortSocket::PortSocket(const std::string& address, std::uint16_t port, std::uint32_t payload, const Options& options,
+                       memory::Gather* gather)
     : socket_(bound(address, port, options)),
-      intake_(socket_, intake_options(payload, options)),
+      intake_(socket_, intake_options(payload, options), gather),
       local_(socket_.local()),
       pieces_(intake_.batch()),
       taken_(intake_.batch()) {}
 
 std::span<const Intake> PortSocket::receive(bool& drained) noexcept {
   const std::span<roce::Datagram> datagrams = intake_.receive(drained);
+  if (datagrams.empty() && !drained) ++waits_;
   for (std::size_t i = 0; i < datagrams.size(); ++i) {
     pieces_[i] = datagrams[i].bytes;
     taken_[i] = {ScatteredBytes(std::span(pieces_).subspan(i, 1)), datagrams[i].segment};
@@ -59,7 +61,11 @@ void PortSocket::count_drops(PortCounters& counters) noexcept {
   std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
   socklen_t size = sizeof info;
   if (getsockopt(socket_.fd(), SOL_SOCKET, SO_MEMINFO, info.data(), &size) != 0) return;
-  counters.host_drops.add(info[SK_MEMINFO_DROPS] - drops_);
+  const std::uint32_t dropped = info[SK_MEMINFO_DROPS] - drops_;
+  counters.host_drops.add(dropped);
+  if (waits_ != waited_) counters.gather_drops.add(dropped);
+  counters.gather_waits.add(waits_ - waited_);
+  waited_ = waits_;
   drops_ = info[SK_MEMINFO_DROPS];
 }
 

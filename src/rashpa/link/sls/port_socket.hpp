@@ -15,8 +15,9 @@ namespace rashpa::link::sls {
 class PortSocket final : public PortIntake {
  public:
   /// Opens the socket. `payload` is the bytes after a header. Throws ConfigError for an invalid address, ResourceError
-  /// when the port is in use.
-  PortSocket(const std::string& address, std::uint16_t port, std::uint32_t payload, const Options& options);
+  /// when the port is in use. With `gather`, which outlives it, datagrams come into that one's pool.
+  PortSocket(const std::string& address, std::uint16_t port, std::uint32_t payload, const Options& options,
+             memory::Gather* gather = nullptr);
   PortSocket(const PortSocket&) = delete;
   PortSocket& operator=(const PortSocket&) = delete;
 
@@ -36,7 +37,9 @@ class PortSocket final : public PortIntake {
   wire::Address local_;
   std::vector<ScatteredBytes::Piece> pieces_;
   std::vector<Intake> taken_;
-  std::uint32_t drops_ = 0;  // of the kernel's count, which wraps
+  std::uint64_t waits_ = 0;   // times that all buffers were in use …
+  std::uint64_t waited_ = 0;  // … and those that were counted
+  std::uint32_t drops_ = 0;   // of the kernel's count, which wraps
 };
 
 }  // namespace rashpa::link::sls

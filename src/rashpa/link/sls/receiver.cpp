@@ -31,6 +31,12 @@ std::uint32_t tiles_of_a_port(const Options& options, const std::vector<Receiver
   return tiles;
 }
 
+// Null where pixels lie in host memory.
+std::unique_ptr<memory::Gather> gather_into(const ReceiverMemory& memory, const memory::GatherRoom& room) {
+  if (!memory.lines.accelerator) return nullptr;
+  return std::make_unique<memory::Gather>(memory.gathers->make_gather(room), room);
+}
+
 }  // namespace
 
 struct SlsReceiver::Impl {
@@ -66,7 +72,12 @@ SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& mem
                          std::uint32_t tiles)
     : ThreadedReceiver("sls", dtps.size(), config.threads, queues.size(), tiles),
       impl_(std::make_unique<Impl>(config.options, dtps.size() / tiles)) {
-  const std::span<std::byte> region = host_block("sls", memory);
+  check_gathered("sls", memory);
+  if (memory.lines.accelerator && config.options.engine == EngineKind::xdp) {
+    throw ConfigError(
+        "link.sls.engine: xdp: its packet buffers are not open to a GPU; use \"socket\" with memory device, or memory "
+        "huge");
+  }
   const std::size_t ports = dtps.size() / tiles;
   if (config.threads > ports) {
     throw ConfigError(fmt::format("sls: {} threads for {} ports; use 1 … {}", config.threads, ports, ports));
@@ -80,11 +91,14 @@ SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& mem
   for (std::uint32_t p = 0; p < ports; ++p) {
     const auto number = static_cast<std::uint16_t>(config.port == 0 ? 0 : config.port + p);
     const std::uint32_t payload = shape_of(config.options, p).payload;
+    std::unique_ptr<memory::Gather> gather = gather_into(memory, config.gather);
+    memory::Gather* const by = gather.get();
     impl_->ports.push_back(std::unique_ptr<Port>(
         new Port{.place = p,
-                 .socket = {config.bind_address, number, payload, config.options},
+                 .gather = std::move(gather),
+                 .socket = {config.bind_address, number, payload, config.options, by},
                  .handler = {config.options, p, std::span(dtps).subspan(std::size_t{p} * tiles, tiles), p * tiles,
-                             region, impl_->counts, *impl_->counters[p % config.threads]}}));
+                             memory, impl_->counts, *impl_->counters[p % config.threads], by}}));
     for (auto& tile : impl_->ports.back()->handler.tiles()) add_dtp(*tile);
   }
   if (config.options.engine == EngineKind::xdp) impl_->use_xdp(config);

@@ -20,6 +20,7 @@ struct ReceiverConfig {
   Options options{};
   Poll poll = Poll::event;
   int first_processor = -1;  ///< thread i runs on processor first_processor + i; −1: any processor
+  memory::GatherRoom gather{};  ///< of each port, where pixels lie in memory of a device
 };
 
 /// The destination side for detectors that send SLS datagrams: it writes pixels from the socket to their place in the
@@ -27,8 +28,8 @@ struct ReceiverConfig {
 class SlsReceiver final : public ThreadedReceiver, public Heading {
  public:
   /// Makes the receiver. The DTPs in order are the tiles of the detector's ports in order (packet_map.hpp), all of one
-  /// size. There is one queue for each DTP. The memory, the queues and the bell must outlive the link. Throws
-  /// ConfigError, or ResourceError when a port is in use.
+  /// size. There is one queue for each DTP. The memory, the queues and the bell must outlive the link. Pixels in memory
+  /// of a device are gathered there. Throws ConfigError, or ResourceError when a port is in use.
   SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
               ArrivalQueues& queues, Doorbell& bell);
   ~SlsReceiver() override;

@@ -74,6 +74,7 @@ void ReceiverThread::look_for_first(std::int64_t now) noexcept {
 bool ReceiverThread::take(Port& port, std::int64_t now, bool tidy, bool& drained) noexcept {
   bool empty = true;
   PortIntake& intake = port.intake();
+  if (port.gather) port.gather->look();
   const std::span<const Intake> datagrams = intake.receive(empty);
   if (!datagrams.empty()) port.handler.refresh(now, output_);
   for (const Intake& datagram : datagrams) {
@@ -87,9 +88,11 @@ bool ReceiverThread::take(Port& port, std::int64_t now, bool tidy, bool& drained
     } while (at < size);
     port.bytes += size;
   }
+  if (port.gather) port.gather->submit();
   const bool a_queue = port.bytes > intake.buffer();
-  if (datagrams.empty() || a_queue || tidy) {
-    const Taken taken = datagrams.empty() ? Taken::all : a_queue ? Taken::a_queue : Taken::some;
+  const bool none_left = datagrams.empty() && empty;
+  if (none_left || a_queue || tidy) {
+    const Taken taken = none_left ? Taken::all : a_queue ? Taken::a_queue : Taken::some;
     if (taken != Taken::some) port.bytes = 0;
     port.handler.decide_all(now, output_, taken);
   } else {

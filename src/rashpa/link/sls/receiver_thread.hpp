@@ -16,6 +16,7 @@ namespace rashpa::link::sls {
 /// A UDP port with its images; `place` is its place among the receiver's ports.
 struct Port {
   std::size_t place;
+  std::unique_ptr<memory::Gather> gather;  // null: pixels are copied
   PortSocket socket;
   PortHandler handler;
   std::unique_ptr<PortIntake> engine = nullptr;  // that takes datagrams before the socket does; null: none does

@@ -8,6 +8,7 @@
 #include "rashpa/link/sls/receiver.hpp"
 #include "rashpa/link/sls/sending/sender.hpp"
 #include "rashpa/link/testing/link_contract.hpp"
+#include "rashpa/memory/gather/testing.hpp"
 
 namespace rashpa::link {
 namespace {
@@ -91,8 +92,8 @@ constexpr std::uint32_t kSlsRows = 4;
 constexpr std::uint32_t kSlsRowBytes = 512;
 
 // EIGER with few rows, of which a frame is two packets a port.
-Pair make_sls(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
-              Doorbell& bell) {
+Pair make_sls_in(const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+                 Doorbell& bell) {
   sls::ReceiverConfig config;
   config.options.detector = sls::Detector::eiger;
   config.options.bits = 8;
@@ -100,7 +101,7 @@ Pair make_sls(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps
   config.options.read_rows = kSlsRows;
   config.options.first_frame = 1;
   config.threads = static_cast<std::uint32_t>(dtps.size());
-  auto receiver = std::make_unique<sls::SlsReceiver>(config, region.bytes(), dtps, queues, bell);
+  auto receiver = std::make_unique<sls::SlsReceiver>(config, memory, dtps, queues, bell);
   Pair pair;
   std::vector<Endpoint> sources;
   const std::vector<Endpoint> endpoints = receiver->endpoints();
@@ -119,6 +120,18 @@ Pair make_sls(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps
   return pair;
 }
 
+Pair make_sls(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+              Doorbell& bell) {
+  return make_sls_in(region.bytes(), dtps, queues, bell);
+}
+Pair make_sls_gathered(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+                       Doorbell& bell) {
+  const auto images = std::make_shared<memory::testing::FarImages>(region.bytes());
+  Pair pair = make_sls_in(ReceiverMemory(images->block(), region.bytes(), images.get()), dtps, queues, bell);
+  pair.memory = images;
+  return pair;
+}
+
 const auto kLinks =
     ::testing::Values(ContractLink{"inproc", &make_inproc}, ContractLink{"roce", &make_roce_only},
                       ContractLink{"roce_first_middle_last", &make_roce_fml}, ContractLink{"roce_rc", &make_roce_rc},
@@ -129,8 +142,13 @@ INSTANTIATE_TEST_SUITE_P(Links, LinkContract, kLinks, kNamed);
 INSTANTIATE_TEST_SUITE_P(Links, LinkCreditContract, kLinks, kNamed);
 INSTANTIATE_TEST_SUITE_P(
     OneWay, LinkContract,
-    ::testing::Values(ContractLink{
-        .name = "sls", .make = &make_sls, .lines = kSlsRows, .line_bytes = kSlsRowBytes, .credits = false}),
+    ::testing::Values(
+        ContractLink{.name = "sls", .make = &make_sls, .lines = kSlsRows, .line_bytes = kSlsRowBytes, .credits = false},
+        ContractLink{.name = "sls_gathered",
+                     .make = &make_sls_gathered,
+                     .lines = kSlsRows,
+                     .line_bytes = kSlsRowBytes,
+                     .credits = false}),
     kNamed);
 
 }  // namespace

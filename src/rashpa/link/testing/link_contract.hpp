@@ -24,6 +24,7 @@ using testing::Source;
 
 /// A receiver with one sender for each DTP.
 struct Pair {
+  std::shared_ptr<void> memory;  ///< of a device that stands behind the region; null: none does
   std::unique_ptr<Receiver> receiver;
   std::vector<std::unique_ptr<Sender>> senders;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 
 #include "rashpa/core/error.hpp"
@@ -60,6 +61,23 @@ bool waits_for_words(const BufferConfig& buffer) noexcept {
   return buffer.unit.kind == unit::Kind::cuda && buffer.unit.trigger == unit::Trigger::word;
 }
 
+// Nothing for links that write to host memory only.
+std::optional<link::pcie::Writers> writers_of(link::Kind kind) noexcept {
+  switch (kind) {
+    case link::Kind::pcie:
+      return link::pcie::Writers::gpus;
+    case link::Kind::verbs:
+      return link::pcie::Writers::rnic;
+    case link::Kind::sls:
+      return link::pcie::Writers::itself;
+    case link::Kind::roce:
+    case link::Kind::fpga:
+    case link::Kind::stream2:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void set_memory(Config& config, std::string_view name) {
@@ -75,16 +93,16 @@ std::string_view memory_name(const Config& config) noexcept {
 std::unique_ptr<memory::DeviceImages> device_images(const Config& config, std::uint64_t bytes) {
   if (config.images_in == unit::ImagesIn::host) return nullptr;
   const link::Kind kind = link::kind_of(config.link);
-  if (kind != link::Kind::pcie && kind != link::Kind::verbs) {
+  const std::optional<link::pcie::Writers> writers = writers_of(kind);
+  if (!writers) {
     throw ConfigError(
-        fmt::format("memory device: link {} writes to host memory only; use link pcie with engine cuda, link verbs, "
+        fmt::format("memory device: link {} writes to host memory only; use link pcie with engine cuda, verbs or sls, "
                     "or memory huge",
                     link::name_of(kind)));
   }
   const std::string& device = config.buffers.front().unit.device;
   for (const BufferConfig& buffer : config.buffers) check(buffer, device);
-  return link::pcie::make_cuda_images(
-      number_of(device), bytes, kind == link::Kind::verbs ? link::pcie::Writers::rnic : link::pcie::Writers::gpus);
+  return link::pcie::make_cuda_images(number_of(device), bytes, *writers);
 }
 
 LastWords last_words_of(const Config& config) noexcept {

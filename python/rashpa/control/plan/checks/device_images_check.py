@@ -9,7 +9,8 @@ from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.pipeline import keeps, plan_pipeline
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
-_LINKS = ("pcie", "verbs")  # that write to memory of a GPU
+_WRITING = ("pcie", "verbs")  # whose writers reach memory of a GPU
+_GATHERED = ("sls",)  # whose packets the GPU gathers from host memory
 _MOST_CHECKED = 15  # DTPs of a buffer that the kernel checksum compares without asking the host
 
 
@@ -35,25 +36,30 @@ def device_images_problems(
     for receiver in there:
         own = buffers.get(receiver.name, ())
         for buffer in own:
-            yield from _buffer_problems(file, buffer, own[0].section, source)
+            yield from _buffer_problems(file, buffer, own[0].section, receiver.destination_kind, source)
 
 
 def _link_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
     where = source.where
     kinds = dict.fromkeys(receiver.destination_kind for receiver in receivers)
     for receiver in receivers:
-        if receiver.destination_kind not in _LINKS:
+        if receiver.destination_kind not in (*_WRITING, *_GATHERED):
             yield (
                 f"{where(receiver.own_key('memory'))}: device, but link {receiver.destination_kind} of {receiver.label} writes to host memory only; "
-                '"huge", or kind = "pcie" or "verbs"'
+                '"huge", or kind = "pcie", "verbs" or "sls"'
             )
-    if "verbs" not in kinds and link.of("pcie").engine != "cuda":
+    if "sls" in kinds and link.of("sls").engine == "xdp":
+        yield (
+            f'{where(("link", "sls", "engine"))}: xdp has packet buffers that a GPU does not read, and memory = "device"; '
+            'engine = "socket", or memory = "huge"'
+        )
+    if "pcie" in kinds and link.of("pcie").engine != "cuda":
         yield (
             f'{where(("link", "pcie", "engine"))}: {link.of("pcie").engine} writes to host memory only, and memory = "device"; '
             'engine = "cuda", or memory = "huge"'
         )
-    for kind in _LINKS:
-        if (kind in kinds or (kind == "pcie" and "verbs" not in kinds)) and (verify := link.of(kind).verify) != "off":
+    for kind in _WRITING:
+        if kind in kinds and (verify := link.of(kind).verify) != "off":
             yield (
                 f'{where(("link", kind, "verify"))}: {verify}; the host cannot read images in memory of a GPU; "off", and the kernel checksum compares '
                 "them there"
@@ -61,7 +67,7 @@ def _link_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source
 
 
 def _buffer_problems(
-    file: toml.RunFile, buffer: PlacedBuffer, first: toml.Buffer, source: RunFileSource
+    file: toml.RunFile, buffer: PlacedBuffer, first: toml.Buffer, kind: str, source: RunFileSource
 ) -> Iterator[str]:
     section, path, where = buffer.section, ("buffer", buffer.position), source.where
     if section.unit != "cuda":
@@ -76,7 +82,8 @@ def _buffer_problems(
         )
     if section.trigger == "persistent":
         yield f'{where((*path, "trigger"))}: persistent reads images in host memory, and these lie on the device; "auto" or "graph"'
-    if file.link.flow == "paced" and (kept := next((one for one in section.kernel if keeps(one)), None)):
+    may_change = kind in _WRITING and file.link.flow == "paced"
+    if may_change and (kept := next((one for one in section.kernel if keeps(one)), None)):
         yield (
             f"{where((*path, 'kernel'))}: {kept.name} keeps parts of images for later ones, and a source that is paced may write over an image in memory "
             'of a GPU before it is proved; link.flow = "credits", or receiver.memory = "huge"'

@@ -14,6 +14,7 @@
 #include "rashpa/core/image/lost_value.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/link/pcie/cuda/line_kernels.hpp"
+#include "rashpa/memory/cuda/cuda_gather.hpp"
 #include "rashpa/memory/cuda/gpu_direct.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
@@ -26,7 +27,7 @@ namespace device = memory::cuda;
 // A smaller block may share such a piece of memory with others, and a process that opens it would get the piece.
 constexpr std::uint64_t kPiece = 2U << 20;
 
-class CudaImages final : public memory::DeviceImages {
+class CudaImages final : public memory::DeviceImages, public memory::Gathering {
  public:
   CudaImages(int number, std::uint64_t bytes, Writers writers)
       : device_(number), scope_(number), memory_((bytes + kPiece - 1) / kPiece * kPiece) {
@@ -36,11 +37,9 @@ class CudaImages final : public memory::DeviceImages {
     device::check(cudaGetDeviceProperties(&properties, number), "properties of a device");
     how_ = fmt::format("{:.1f} MiB of images in memory of CUDA device {} ({})", static_cast<double>(bytes) / 1048576.0,
                        number, static_cast<const char*>(properties.name));
-    if (writers == Writers::gpus) {
-      open_to_processes();
-    } else {
-      open_to_rnic();
-    }
+    if (writers == Writers::gpus) open_to_processes();
+    if (writers == Writers::rnic) open_to_rnic();
+    if (writers == Writers::itself) how_ += ", which gathers packets from pinned buffers";
     scope_.reset();
   }
   ~CudaImages() override {
@@ -52,6 +51,9 @@ class CudaImages final : public memory::DeviceImages {
 
   [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
   [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  [[nodiscard]] std::unique_ptr<memory::GatherEngine> make_gather(const memory::GatherRoom& room) override {
+    return device::make_cuda_gather(device_, memory_.as<std::byte>(), room);
+  }
   void order_writes() noexcept override {
     if (flush_ == memory::Flush::by_host && cudaSetDevice(device_) == cudaSuccess) device::flush_remote_writes();
   }

@@ -26,7 +26,7 @@ bool congestion(unsigned traffic_class) noexcept { return (traffic_class & wire:
 
 }  // namespace
 
-UdpIntake::UdpIntake(UdpSocket& socket, const Options& options)
+UdpIntake::UdpIntake(UdpSocket& socket, const Options& options, memory::Gather* gather)
     : socket_(&socket), local_(socket.local()), wildcard_(local_.wildcard()) {
   const bool gro = options.gro && socket.enable_gro();
   if (wildcard_) socket.enable_packet_info();
@@ -34,7 +34,11 @@ UdpIntake::UdpIntake(UdpSocket& socket, const Options& options)
   batch_ = gro ? kMergedBatch : kPlainBatch;
   // Longer datagrams than a packet can be are cut off by the kernel and then fail the ICRC or the length check.
   buffer_bytes_ = gro ? kLargestDatagram : options.pmtu + 64;
-  buffers_.resize(batch_ * buffer_bytes_);
+  if (gather != nullptr) {
+    pool_.emplace(*gather, buffer_bytes_);
+  } else {
+    buffers_.resize(batch_ * buffer_bytes_);
+  }
   sources_.resize(batch_);
   destinations_.resize(batch_, local_);
   pieces_.resize(batch_);
@@ -42,7 +46,7 @@ UdpIntake::UdpIntake(UdpSocket& socket, const Options& options)
   messages_.resize(batch_);
   datagrams_.resize(batch_);
   for (std::size_t i = 0; i < batch_; ++i) {
-    pieces_[i] = {buffers_.data() + i * buffer_bytes_, buffer_bytes_};
+    pieces_[i] = {pool_ ? pool_->at(i) : buffers_.data() + i * buffer_bytes_, buffer_bytes_};
     msghdr& header = messages_[i].msg_hdr;
     header.msg_name = sources_[i].get();
     header.msg_iov = &pieces_[i];
@@ -54,15 +58,22 @@ UdpIntake::UdpIntake(UdpSocket& socket, const Options& options)
 }
 
 std::span<Datagram> UdpIntake::receive(bool& drained) noexcept {
-  for (mmsghdr& message : messages_) {
+  std::size_t room = batch_;
+  if (pool_) {
+    room = pool_->free(batch_);
+    for (std::size_t i = 0; i < room; ++i) pieces_[i].iov_base = pool_->at(i);
+  }
+  for (mmsghdr& message : std::span(messages_).first(room)) {
     message.msg_hdr.msg_namelen = sizeof(sockaddr_storage);
     message.msg_hdr.msg_controllen = sizeof(Control);
   }
-  const int taken = recvmmsg(socket_->fd(), messages_.data(), static_cast<unsigned>(batch_), MSG_DONTWAIT, nullptr);
+  const int taken =
+      room == 0 ? 0 : recvmmsg(socket_->fd(), messages_.data(), static_cast<unsigned>(room), MSG_DONTWAIT, nullptr);
   const std::size_t count = taken > 0 ? static_cast<std::size_t>(taken) : 0;
-  drained = count < batch_;
+  drained = count < room;
+  if (pool_) pool_->take(count);
   for (std::size_t i = 0; i < count; ++i) {
-    datagrams_[i].bytes = {buffers_.data() + i * buffer_bytes_, messages_[i].msg_len};
+    datagrams_[i].bytes = {static_cast<std::byte*>(pieces_[i].iov_base), messages_[i].msg_len};
     read_control(messages_[i].msg_hdr, i);
   }
   return std::span(datagrams_).first(count);

@@ -23,6 +23,13 @@
 
 namespace rashpa::link::sls {
 
+/// Images in memory of a device, and host memory of the same size for records and for a look at the images.
+struct DeviceEnd {
+  std::shared_ptr<void> owner;
+  ReceiverMemory memory;
+  std::function<void()> look = [] {};  ///< copies the images into the host memory
+};
+
 /// The addresses of both ends, the places where their sockets are opened, and the engine of the receiver.
 struct Network {
   using Within = std::function<void(const std::function<void()>&)>;
@@ -31,6 +38,8 @@ struct Network {
   Within at_receiver = [](const std::function<void()>& work) { work(); };
   Within at_sender = at_receiver;
   EngineKind engine = EngineKind::socket;
+  /// puts images into memory of a device; empty: they lie in host memory
+  std::function<DeviceEnd(std::span<std::byte>)> device{};
   std::string why_not{};  ///< not empty: this machine cannot have it
 };
 
@@ -60,13 +69,17 @@ class Connected {
         place_(testing::places(options, ports, images, slots)),
         region_(place_.bytes, memory::MemoryKind::pageable),
         queues_(place_.dtps.size(), 64) {
+    ReceiverMemory memory(region_.bytes());
+    if (network.device) {
+      device_ = network.device(region_.bytes());
+      memory = device_.memory;
+    }
     options.engine = network.engine;
     ReceiverConfig config;
     config.bind_address = network.receiver;
     config.options = options;
     config.threads = threads;
-    network.at_receiver(
-        [&] { receiver = std::make_unique<SlsReceiver>(config, region_.bytes(), place_.dtps, queues_, bell_); });
+    network.at_receiver([&] { receiver = std::make_unique<SlsReceiver>(config, memory, place_.dtps, queues_, bell_); });
     std::vector<Endpoint> ends;
     const auto endpoints = receiver->endpoints();
     for (std::size_t d = 0; d < endpoints.size(); ++d) {
@@ -108,6 +121,7 @@ class Connected {
   void expect_pixels(const Arrival& arrival) {
     const Placement& p = place_.dtps[arrival.dtp].placement;
     sources[arrival.dtp]->prepare(arrival.index);
+    device_.look();
     const auto payload = sources[arrival.dtp]->payload();
     for (std::uint32_t line = 0; line < p.lines; ++line) {
       const std::byte* const at = region_.data() + p.image_offset(arrival.index) + line * p.pitch;
@@ -130,6 +144,7 @@ class Connected {
   Network network_;
   testing::Places place_;
   memory::Buffer region_;
+  DeviceEnd device_;
   ArrivalQueues queues_;
   Doorbell bell_;
 

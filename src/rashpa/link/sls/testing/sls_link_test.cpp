@@ -9,11 +9,23 @@
 #include "rashpa/link/sls/testing/sls_contract.hpp"
 #include "rashpa/link/sls/testing/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
+#include "rashpa/memory/gather/testing.hpp"
 
 namespace rashpa::link::sls {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Loopback, SlsContract, ::testing::Values(ContractNetwork{"socket", [] { return Network(); }}),
+Network gathered() {
+  Network network;
+  network.device = [](std::span<std::byte> bytes) {
+    const auto images = std::make_shared<memory::testing::FarImages>(bytes);
+    return DeviceEnd{images, ReceiverMemory(images->block(), bytes, images.get())};
+  };
+  return network;
+}
+
+INSTANTIATE_TEST_SUITE_P(Loopback, SlsContract,
+                         ::testing::Values(ContractNetwork{"socket", [] { return Network(); }},
+                                           ContractNetwork{"gathered", gathered}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 using testing::Places;

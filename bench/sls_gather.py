@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures one receiving thread of the link sls whose pixels go to a GPU: copied into host memory and from there by the copy engine ("copied", as the
+unit does it), or gathered by the GPU from packet buffers ("gathered"); and into host memory alone ("host"). Several sending processes of one port each
+over loopback on one machine, with UDP_GRO. The rates are those of all senders: one that the thread cannot take gives its pixels a second, a lower one
+its processor time for each byte. The ways take turns in each round.
+
+Prints rows; --json writes them with machine facts. Usage: sls_gather.py BENCH [--ways copied,gathered,host] [--gbps 160,20] [--ports 4] [--rounds 3]
+[--seconds 3] [--pool-kib 2048] [--json OUT.json]. BENCH: build/release/bench/rashpa_sls_rate_bench. gbps: of pixels.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from sls_peers import wait_for_port
+
+from rashpa.control.nodes.machine import measured, write_measured
+
+ADDRESS, FIRST_PORT = "127.0.0.1", 52001
+DRAINED_S = 2.5
+
+
+def flow(options: argparse.Namespace, way: str, gbps: float) -> dict[str, Any]:
+    """Play one flow; return the rate of pixels in Gb/s, processor seconds for each gigabyte, and the counters."""
+    bench, ports = options.bench.resolve(), options.ports
+    place = [f"address={ADDRESS}"]
+    words = [*place, f"port={FIRST_PORT}", f"ports={ports}", "threads=1", f"images={way}"]
+    lasts = [f"seconds={options.seconds + DRAINED_S}", f"pool_kib={options.pool_kib}"]
+    receiver = subprocess.Popen([bench, "receive", *words, *lasts], stdout=subprocess.PIPE, text=True)
+    wait_for_port(FIRST_PORT + ports - 1)
+    rate = [f"seconds={options.seconds}", f"gbps={gbps / ports}"]
+    senders = [
+        subprocess.Popen([bench, "send", *place, f"port={FIRST_PORT + port}", *rate], stdout=subprocess.PIPE, text=True)
+        for port in range(ports)
+    ]
+    sent = sum(json.loads(sender.communicate()[0])["sent_packets"] for sender in senders)
+    got = json.loads(receiver.communicate()[0])
+    return {
+        "got_gbps": round(8e-9 * got["payload_bytes"] / got["over_s"], 2),
+        "cpu_s_per_gb": round(1e9 * got["cpu_s"] / got["payload_bytes"], 3),
+        "sent_packets": sent,
+        **{name: got[name] for name in ("packets", "host_drops", "gather_waits", "gather_full")},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bench", type=Path)
+    parser.add_argument("--ways", default="copied,gathered,host")
+    parser.add_argument("--gbps", default="160,20")
+    parser.add_argument("--ports", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--pool-kib", type=int, default=2048)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    for gbps in map(float, options.gbps.split(",")):
+        flows: dict[str, list[dict[str, Any]]] = {way: [] for way in options.ways.split(",")}
+        for _ in range(options.rounds):
+            for way, own in flows.items():
+                own.append(flow(options, way, gbps))
+                print(way, gbps, json.dumps(own[-1]), file=sys.stderr, flush=True)
+        for way, own in flows.items():
+            middle = statistics.median(one["got_gbps"] for one in own)
+            row = {"what": f"{way} {gbps:g}", "value": middle, "unit": "Gb/s", "asked_gbps": gbps, "rounds": own}
+            rows.append(row | {"cpu_s_per_gb": statistics.median(one["cpu_s_per_gb"] for one in own)})
+            print({key: value for key, value in rows[-1].items() if key != "rounds"})
+    if options.json:
+        given = {"seconds": options.seconds, "ports": options.ports, "pool_kib": options.pool_kib}
+        write_measured(options.json, measured("sls_gather", rows, **given))
+
+
+if __name__ == "__main__":
+    main()
