@@ -158,6 +158,32 @@ def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -
             np.testing.assert_array_equal(device[f"/entry/data/{name}"][:], cores[f"/entry/data/{name}"][:])
 
 
+def test_packets_that_a_gpu_gathers_become_the_images_of_host_memory(tmp_path: Path) -> None:
+    """Check that a machine without a GPU reports it."""
+    can = NativeFactory("receiver").capabilities("here")
+    file = edited(tmp_path, "21_gathered.toml", output='"."')
+    if not any(device.unit == "cuda" for device in can.devices):
+        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
+        assert done.returncode != 0
+        assert "cuda cannot be used" in " ".join((done.stdout + done.stderr).split())
+        return
+    code, output, report = run(file, tmp_path)
+    assert code == 0, output
+    assert report["books"]["balanced"]
+    assert report["injected"]["unexplained"] == 0
+    assert "gathers packets" in report["memory"]
+    host = tmp_path / "host.toml"
+    text = file.read_text(encoding="utf-8").replace('memory = "device"', 'memory = "huge"')
+    host.write_text(text.replace('name = "gathered"', 'name = "host"'), encoding="utf-8")
+    assert run(host, tmp_path)[0] == 0
+    with (
+        h5py.File(tmp_path / "gathered_full_master.h5") as gathered,
+        h5py.File(tmp_path / "host_full_master.h5") as by_host,
+    ):
+        for name in ("data/data", "data/frame_number", "rashpa/decision"):
+            np.testing.assert_array_equal(gathered[f"/entry/{name}"][:], by_host[f"/entry/{name}"][:], err_msg=name)
+
+
 def test_stacks_that_begin_by_words_give_the_results_of_the_hosts_trigger(tmp_path: Path) -> None:
     """Check that a machine without a GPU reports it."""
     can = NativeFactory("receiver").capabilities("here")

@@ -17,7 +17,9 @@ from rashpa.control.telegrams.telegram import UnitDevice
 from rashpa.control.telegrams.telegram_xml import decode, encode
 from rashpa.testing.fake_engine import FakeFactory
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "14_device_memory.toml"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+EXAMPLE = EXAMPLES / "14_device_memory.toml"
+GATHERED = EXAMPLES / "21_gathered.toml"
 DEVICE = UnitDevice(unit="cuda", number=1, name="GPU", memory_bytes=80 << 30, free_bytes=79 << 30, unified=False)
 CONVERSION = EXAMPLE.read_text(encoding="utf-8").partition('name = "checksum"\n')[2].partition("[[buffer.sink]]")[0]
 
@@ -30,9 +32,9 @@ RNIC = (
 )
 
 
-def plan_with(tmp_path: Path, *changes: tuple[str, str]) -> Plan:
-    """Return the plan of the example with some texts replaced."""
-    text = EXAMPLE.read_text(encoding="utf-8")
+def plan_with(tmp_path: Path, *changes: tuple[str, str], example: Path = EXAMPLE) -> Plan:
+    """Return the plan of an example with some texts replaced."""
+    text = example.read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
@@ -102,6 +104,20 @@ def test_an_rnic_writes_there_without_a_comparison_by_the_host(tmp_path: Path) -
     assert plan.receivers[0].destination_kind == "verbs"
     with pytest.raises(RunFileError, match=r"link.verbs.verify: all; the host cannot read images in memory of a GPU"):
         plan_with(tmp_path, *RNIC, ('verify = "off"', 'verify = "all"'))
+
+
+def test_packets_of_a_detector_are_gathered_there(tmp_path: Path) -> None:
+    plan = plan_with(tmp_path, example=GATHERED)
+    told = destination_telegram(plan, plan.receivers[0])
+    assert told.destination is not None
+    assert told.destination.memory == "device"
+    (buffer,) = plan.buffers
+    assert memory_on_device(plan, buffer, DEVICE)["images"] == 120 * 1024 * 2156 * 2
+    assert "images" not in memory_of(plan, buffer)
+    learns = ('output = "photons"', 'output = "photons"\ntrack = "empty"')
+    plan_with(tmp_path, learns, example=GATHERED)  # no source writes over an image there
+    with pytest.raises(RunFileError, match=r"link.sls.engine: xdp has packet buffers that a GPU does not read"):
+        plan_with(tmp_path, ('detector = "jungfrau"', 'detector = "jungfrau"\nengine = "xdp"'), example=GATHERED)
 
 
 def window_of(tmp_path: Path, device: UnitDevice, *changes: tuple[str, str]) -> list[Limit]:
