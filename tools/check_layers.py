@@ -47,7 +47,7 @@ CXX_ROOMS: Mapping[str, tuple[str, ...]] = {
     folder: tuple(rooms.split())
     for folder, rooms in {
         "core": "system time numbers cbor libraries image books frame testing",
-        "memory": "order cuda opencl",
+        "memory": "order gather cuda opencl",
         "wire": "packet",
         "dataset": "files jungfrau",
         "scheduler": "lane",

@@ -24,7 +24,7 @@ using testing::pattern;
 using testing::Places;
 using testing::places;
 
-/// Whether the processor copies pixels, or a gather puts them into memory of a device.
+/// The way of pixels: copies by the processor, or a gather into memory of a device.
 enum class By : std::uint8_t { copies, gather };
 
 /// A port with its memory.

@@ -9,8 +9,8 @@ from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.pipeline import keeps, plan_pipeline
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
-_WRITING = ("pcie", "verbs")  # whose writers reach memory of a GPU
-_GATHERED = ("sls",)  # whose packets the GPU gathers from host memory
+_WRITING = ("pcie", "verbs")  # links of writers that reach memory of a GPU
+_GATHERED = ("sls",)  # links of packets that the GPU gathers from host memory
 _MOST_CHECKED = 15  # DTPs of a buffer that the kernel checksum compares without asking the host
 
 
