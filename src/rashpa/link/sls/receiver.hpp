@@ -19,7 +19,7 @@ struct ReceiverConfig {
   std::uint32_t threads = 1;  ///< thread p mod threads serves port p
   Options options{};
   Poll poll = Poll::event;
-  int first_processor = -1;  ///< thread i runs on processor first_processor + i; −1: any processor
+  int first_processor = -1;     ///< thread i runs on processor first_processor + i; −1: any processor
   memory::GatherRoom gather{};  ///< of each port, where pixels lie in memory of a device
 };
 
