@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 
+from rashpa.data.files.hdf5 import tree
 from rashpa.data.files.writer_lock import take_writer_lock
 from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.reader import open_run
@@ -124,3 +126,34 @@ def test_without_a_veto_that_looked_at_images_there_is_no_hit_rate(tmp_path: Pat
         group["veto_reason"][:] = [3 if reason else 0 for reason in group["veto_reason"][:]]  # darks
     with open_run(master) as run:
         assert run.summary().hit_rate is None
+
+
+def test_reading_more_images_opens_no_more_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check lists, whose arrays look at the places of all chunks when they are first read: that would take longer with each image of a run."""
+    opened: list[str] = []
+    made = tree.Finder._array
+
+    def counted(finder: tree.Finder, held: Any, found: h5py.Dataset) -> object:
+        opened.append(str(found.name))
+        return made(finder, held, found)
+
+    with open_run(stored_run.make_run(tmp_path, sparse=True)) as run:
+        run.image(0)
+        monkeypatch.setattr(tree.Finder, "_array", counted)
+        for index in range(len(run)):
+            run.sparse(index)
+    assert opened == []
+
+
+@pytest.mark.parametrize(("least", "most"), [(-40000, 40000), (-32767, 105), (1, 70000), (0, 0)])
+def test_bounds_hold_for_every_pixel_also_beyond_the_pixels_type(tmp_path: Path, least: int, most: int) -> None:
+    master = stored_run.make_run(tmp_path)
+    with h5py.File(master, "r+") as file:
+        detector = file["entry/instrument/detector"]
+        detector["underload_value"], detector["saturation_value"] = least, most
+    with open_run(master) as run:
+        image = run.image(2)
+        wide = np.asarray(image, np.int64)
+        expected = (wide < least) | (wide > most)
+        expected[:, 10] = True  # is masked
+        np.testing.assert_array_equal(run.invalid(2), expected)

@@ -173,9 +173,9 @@ class Run(Closed):
             found |= ~np.isfinite(pixels)
         least, most = self._facts.least, self._facts.most
         if least is not None:
-            found |= pixels < least
+            found |= pixels < _bound(least, pixels.dtype)
         if most is not None:
-            found |= pixels > most
+            found |= pixels > _bound(most, pixels.dtype)
         return np.asarray(found, np.bool_)
 
     @property
@@ -221,7 +221,13 @@ class Run(Closed):
         if self._frame_ptr is None:
             raise TypeError(f"{self.path.name} holds dense images; take image() or frames")
         first, end = int(self._frame_ptr[index]), int(self._frame_ptr[index + 1])
-        return self._data["index"][first:end], self._data["intensity"][first:end]
+        indices, values = self._listed
+        return indices[first:end], values[first:end]
+
+    @cached_property
+    def _listed(self) -> tuple[Array, Array]:
+        """Return the arrays of all lists. They are looked up once, because each looks at the places of all its chunks when it is first read."""
+        return self._data["index"], self._data["intensity"]
 
     @property
     def table_facts(self) -> dict[str, TableFacts]:
@@ -345,9 +351,9 @@ class Run(Closed):
         return changed_limits(self._rashpa)
 
     def _dense(self, index: int) -> NDArray[Any]:
-        if "stored_file" in self._rashpa:
+        if (columns := self._place_columns) is not None:
             row = self.row_of(index)
-            name, place = f"data_{int(self._rashpa['stored_file'][row]):06}", int(self._rashpa["stored_place"][row])
+            name, place = f"data_{int(columns[0][row]):06}", int(columns[1][row])
             part = self._part(name)
             if place >= len(part):
                 raise StoredRunError(f"{self.path}: {name} holds fewer images than the master says; copy it again")
@@ -358,6 +364,11 @@ class Run(Closed):
                 return cast("NDArray[Any]", part[index])
             index -= len(part)
         raise StoredRunError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
+
+    @cached_property
+    def _place_columns(self) -> tuple[Array, Array] | None:
+        """Return the columns with the file of each image and its place there; None in files of before."""
+        return (self._rashpa["stored_file"], self._rashpa["stored_place"]) if "stored_file" in self._rashpa else None
 
     def _links(self) -> list[str]:
         return sorted((name for name in self._parts if name.startswith("data_")), key=natural)
@@ -406,6 +417,12 @@ class Run(Closed):
     def _incomplete(self, row: int) -> IncompleteImage:
         state = name_of(COMPLETENESS, self.tables.completeness[row])
         return IncompleteImage(row, int(self.tables.frame_number[row]), state, self.lost_runs(row))
+
+
+def _bound(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a bound of pixels of `dtype`. For integers it is a number of Python, which NumPy compares in the type of the pixels; a number of NumPy
+    would widen every pixel first."""
+    return int(value) if dtype.kind in "iu" and value.dtype.kind in "iu" else value
 
 
 def _rows_of(columns: dict[str, NDArray[Any]]) -> NDArray[np.void]:
