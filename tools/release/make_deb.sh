@@ -30,7 +30,7 @@ rm -rf "${site:?}/bin"
 find "$site" -name '*.so*' -exec chmod 755 {} +
 printf 'home = /usr/bin\ninclude-system-site-packages = false\nversion = %s\n' "$python" > "$home/pyvenv.cfg"
 ln -s "/usr/bin/python$python" "$home/bin/python"
-printf '#!/usr/lib/rashpa/bin/python\nimport sys\n\nfrom rashpa.cli.entry import main\n\nsys.exit(main())\n' > "$home/bin/rashpa"
+printf '#!/usr/lib/rashpa/bin/python\nfrom rashpa.cli.entry import main\n\nmain()\n' > "$home/bin/rashpa"
 chmod 755 "$home/bin/rashpa"
 ln -s ../lib/rashpa/bin/rashpa "$root/usr/bin/rashpa"
 for page in packaging/man/*.1; do gzip -9nc "$page" > "$root/usr/share/man/man1/$(basename "$page").gz"; done

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from rashpa.data.base import limit_said, telling
 from rashpa.data.base.exit_code import ExitCode
+from rashpa.data.base.process_end import end_process
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
@@ -30,8 +31,18 @@ def _say(text: str) -> NoReturn:
     sys.exit(ExitCode.BAD_INPUT)
 
 
-def main() -> None:
-    """Run the command `rashpa`."""
+def main() -> NoReturn:
+    """Run the command `rashpa`, and end the process."""
+    end = SystemExit()
+    try:
+        _carry_out()
+    except SystemExit as said:
+        end = said
+    end_process(end)
+
+
+def _carry_out() -> None:
+    """Carry out the command; typer ends it by SystemExit."""
     # while a command is imported there is no node and no file yet to be put in order
     signal.signal(signal.SIGINT, _end)
     with contextlib.suppress(OSError, ValueError):  # `stty tostop` would stop a writer in the background

@@ -25,19 +25,18 @@ _LIST = {
     "rashpa.data.base.exit_code",
     "rashpa.data.base.limit_said",
     "rashpa.data.base.plain_text",
+    "rashpa.data.base.process_end",
     "rashpa.data.base.telling",
 }
 _VERSION = _LIST | {"rashpa.control", "rashpa.control.nodes", "rashpa.control.nodes.version"}
 _HEAVY = {"PIL", "asyncio", "bokeh", "fabio", "h5py", "hdf5plugin", "httpx", "lxml", "matplotlib", "numpy", "prometheus_client", "pydantic", "starlette", "uvicorn", "zstandard"}  # fmt: skip
 
 IMPORTED = """\
-import sys
+import atexit, sys
 sys.argv = ["rashpa", *sys.argv[1:]]
 from rashpa.cli import entry
-try:
-    entry.main()
-finally:
-    print("\\n".join(sys.modules), file=sys.stderr)
+atexit.register(lambda: print("\\n".join(sys.modules), file=sys.stderr))
+entry.main()
 """
 
 # The commands that `rashpa --help` leaves out, and those whose module cannot be imported, where nothing is compiled.

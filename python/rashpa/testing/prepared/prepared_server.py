@@ -5,7 +5,6 @@
 `python -P -m rashpa.testing.prepared FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
 """
 
-import atexit
 import codecs
 import contextlib
 import ctypes
@@ -22,10 +21,11 @@ import socket
 import struct
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
+
+from rashpa.data.base.process_end import end_process
 
 MOST_FDS = 64
 HEAD = struct.Struct("=I")
@@ -384,22 +384,7 @@ def run(order: Order, descriptors: list[int]) -> NoReturn:
         go_on(order.name, order.arguments)
     except SystemExit as said:
         end = said
-    _end(end)
-
-
-def _end(end: SystemExit) -> NoReturn:
-    """End this process as an interpreter does, but without freeing its objects. Freeing them would write to nearly every page that it shares with its
-    server, and copy these pages: 45 MB for the shortest command."""
-    if end.code is not None and not isinstance(end.code, int):
-        raise end  # the interpreter prints it
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):
-            raise end from None  # the interpreter tries it again, and says what is wrong
-    os._exit((end.code or 0) & 0xFF)
+    end_process(end)  # freeing objects would copy nearly all pages shared with the server: 45 MB
 
 
 def _is_leaf(words: Sequence[str]) -> bool:
