@@ -4,15 +4,17 @@ the run started."""
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import json
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rashpa.cli.report.begun_pictures import BegunPictures
 from rashpa.cli.report.gain_modes import gain_mode_cautions
+from rashpa.cli.report.page_module import page_module
 from rashpa.cli.report.run_verdict import judged_files, verdict_cautions
 from rashpa.cli.ways_to_images import planned_file
 from rashpa.control.books.outcome import Outcome, keeps_of
@@ -21,7 +23,7 @@ from rashpa.control.nodes.machine import machine_facts
 from rashpa.control.plan.emulators import PlannedEmulator
 from rashpa.control.plan.receivers import PlannedReceiver
 from rashpa.control.telegrams.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
-from rashpa.data.base.plain_text import BIDIRECTIONAL
+from rashpa.data.base.plain_text import turned_marked
 from rashpa.data.base.telling import only_tells
 from rashpa.data.files.regular_file import put_file
 
@@ -34,19 +36,35 @@ _VERIFY = ("all", "sampled", "off")  # the last proves least
 _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 
-_ONE_IMPORT = threading.Lock()
-"""Guards an import: when a module fails, a second thread that imports it can see half of it."""
+@functools.cache
+def _machine() -> dict[str, Any]:
+    """Return the facts of this machine as they were at the first call: those of the commit take two processes."""
+    return machine_facts()
 
 
-def page_module() -> Any:
-    """Import and return the module of the page, which takes half of a command's start-up time. Raise the errors of its import in every thread."""
-    with _ONE_IMPORT:
-        return importlib.import_module("rashpa.cli.report.report_html")
+def get_ready(page: bool) -> None:
+    """Find out the facts of this machine in advance; with `page`, also import the modules of a whole report and draw an empty page. A part that fails
+    is left to the report, which gives the error at its own place."""
+    for part in (_machine, _load_page, _load_files) if page else (_machine,):
+        with contextlib.suppress(Exception):
+            part()
 
 
-def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = True) -> tuple[Path, ...]:
-    """Write the files into `folder`, which exists. Return the paths of report.json and, with `page`, of report.html. Nodes that stay up keep their
-    own logs. A part that cannot be shown becomes a caution of the outcome. Raise OSError when report.json cannot be written."""
+def _load_page() -> None:
+    page_module().load()
+
+
+def _load_files() -> None:
+    for name in ("control.books.series_books", "data.making.nxmx_check", "data.stored.opened", "cli.files.combine"):
+        importlib.import_module(f"rashpa.{name}")
+
+
+def write_report(
+    outcome: Outcome, folder: Path, run_file: Path, page: bool = True, begun: BegunPictures | None = None
+) -> tuple[Path, ...]:
+    """Write the files into `folder`, which exists. Return the paths of report.json and, with `page`, of report.html. `begun`: the pictures of the
+    page, if they were begun. Nodes that stay up keep their own logs. A part that cannot be shown becomes a caution of the outcome. Raise OSError when
+    report.json cannot be written."""
     as_json, as_html, log = (folder / name for name in REPORT_FILES)
     lines = [f"{name}: {line}\n" for name, said in outcome.logs.items() for line in said]
     _put_or_caution(outcome, log, lambda: "".join(lines))
@@ -61,8 +79,9 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = Tr
     outcome.cautions += (*trouble, *modes, *verdict_cautions(judged))
 
     def drawn() -> str:
-        html: str = page_module().html_of(report_of(outcome, run_file, judged), outcome)
-        return html.translate(BIDIRECTIONAL)
+        pictures = begun or BegunPictures(outcome)
+        html: str = page_module().html_of(report_of(outcome, run_file, judged), outcome, pictures.result)
+        return turned_marked(html)
 
     shown = _put_or_caution(outcome, as_html, drawn if page else str)
     # the last: a reader that finds it finds the others
@@ -146,7 +165,7 @@ def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, An
             for notice in status.notifications
         ],
         "software": {name: capabilities.software for name, capabilities in outcome.capabilities.items()},
-        "machine": machine_facts(),
+        "machine": dict(_machine()),
     }
 
 

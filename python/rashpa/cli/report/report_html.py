@@ -2,16 +2,16 @@
 """report.html: one file that shows a run, with pictures and plots that need no network."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rashpa.cli.report.page_parts import Heading, Note, Part, Plot, page_of, pairs_of
-from rashpa.cli.report.report_pictures import Curve, column_of, shown_of
+from rashpa.cli.report.report_pictures import Curve, Shown, column_of
 from rashpa.cli.report.report_plots import Frames, curve_plot, frames_of, hit_plot, latency_plot, share_plot
-from rashpa.cli.report.report_script import drawn, library
+from rashpa.cli.report.report_script import drawn
 from rashpa.cli.report.report_svg import drawing_of
 from rashpa.cli.report.report_tables import (
     books_table,
@@ -33,27 +33,39 @@ from rashpa.control.books.outcome import Outcome
 from rashpa.control.books.run_summary import facts_of_report, open_lines, summary_lines
 from rashpa.control.plan.model import PlannedBuffer
 from rashpa.control.runfile.kernels import declaration, parameters_of
+from rashpa.data.figures.picture import Picture
 
 
 def load() -> None:
-    """Load the modules and texts of every page and draw one plot in advance, so that no page waits for this."""
-    library()
+    """Load the modules and texts of every page, and draw a page with one plot and one picture in advance, so that no page waits for this."""
     plot = curve_plot("", np.arange(2.0), np.arange(2.0), "")
-    drawn([plot])
-    drawing_of(plot)
+    script, (place,) = drawn([plot])
+    Picture(np.arange(4.0).reshape(2, 2), 1, "", np.zeros((0, 4))).png()
+    page_of([Plot("", drawing_of(plot), place)], script, name="", summary=[], cautions=[])
 
 
-def html_of(report: dict[str, Any], outcome: Outcome) -> str:
-    """Return the whole page."""
-    plots: list[tuple[str, Any]] = []
+def html_of(report: dict[str, Any], outcome: Outcome, pictures: Callable[[], Mapping[str, Shown]]) -> str:
+    """Return the whole page. `pictures`: returns pictures and curves by buffer; it is called when all else is done, because it may wait for them."""
     frames = frames_of(outcome)
-    images = [part for buffer in outcome.plan.buffers for part in _buffer_part(buffer, report, outcome, frames, plots)]
+    entries = {entry["name"]: entry for entry in report["buffers"]}
+    told = [buffer for buffer in outcome.plan.buffers if buffer.section.name in entries]
+    of_tables = [_plots_of_tables(buffer, entries[buffer.section.name], outcome, frames) for buffer in told]
+    before, behind = _tables_before(report), _tables_behind(report)
+    facts = facts_of_report(report)
+    shown = pictures()
+    plots: list[tuple[str, Any]] = []
+    images: list[Part | None] = []
+    for buffer, tables in zip(told, of_tables, strict=True):
+        one = shown.get(buffer.section.name, Shown())
+        own = [*((f"{curve.name}: {curve.text}", _curve(curve)) for curve in one.curves), *tables]
+        called = _name_of(buffer, outcome)
+        images += [Heading(called, 3), *one.figures, *(None for _ in own)]
+        plots += [(f"{called}: {title}", plot) for title, plot in own]
     script, places = drawn([plot for _, plot in plots])
     numbered = iter(zip(plots, places, strict=True))
     parts = [part if part is not None else _plot_part(*next(numbered)) for part in images]
-    facts = facts_of_report(report)
     return page_of(
-        [*_tables_before(report), *parts, *_tables_behind(report)],
+        [*before, *parts, *behind],
         script,
         name=report["run"]["name"],
         summary=[*summary_lines(facts), *open_lines(facts.files)],
@@ -124,40 +136,29 @@ def _judged(report: dict[str, Any]) -> Iterator[Note]:
             yield from (Note(f"{Path(one['file']).name}: {level}: {text}") for text in one[level])
 
 
-def _buffer_part(
-    buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome, frames: Frames, plots: list[tuple[str, Any]]
-) -> list[Part | None]:
-    """Return pictures and curves of one buffer, as far as they are known. Append its plots to `plots` and put None at their places in the result."""
+def _name_of(buffer: PlannedBuffer, outcome: Outcome) -> str:
+    receiver = outcome.plan.shown_receivers[buffer.section.name]
+    return f"{buffer.section.name} at {receiver}" if receiver else buffer.section.name
+
+
+def _plots_of_tables(
+    buffer: PlannedBuffer, entry: dict[str, Any], outcome: Outcome, frames: Frames
+) -> list[tuple[str, Any]]:
+    """Return the plots of the tables of one buffer, with their titles. `entry`: the buffer in report.json."""
     name = buffer.section.name
-    receiver = outcome.plan.shown_receivers[name]
-    entry = next((known for known in report["buffers"] if known["name"] == name), None)
-    if entry is None:
-        return []
     node = next(known.node for known in outcome.plan.receivers if known.name == buffer.receiver)
-    file = entry["file"] if node == "local" else ""
-    called = f"{name} at {receiver}" if receiver else name
-    parts: list[Part | None] = [Heading(called, 3)]
-
-    def add(title: str, plot: Any) -> None:
-        if plot is not None:
-            parts.append(None)
-            plots.append((f"{called}: {title}", plot))
-
-    shown = shown_of(buffer, outcome, file)
-    parts += shown.figures
-    for curve in shown.curves:
-        add(f"{curve.name}: {curve.text}", _curve(curve))
-    for title, tables, states in (
-        ("completeness", outcome.completeness, STATE_NAMES),
-        ("decision", outcome.decisions, DECISION_NAMES),
-    ):
-        if tables.get(name):
-            add(title, share_plot(buffer, np.frombuffer(tables[name], np.uint8), states, frames))
-    for title, plot in _hit_plots(buffer, file, frames, entry.get("limits", ())):
-        add(title, plot)
+    plots = [
+        (title, share_plot(buffer, np.frombuffer(tables[name], np.uint8), states, frames))
+        for title, tables, states in (
+            ("completeness", outcome.completeness, STATE_NAMES),
+            ("decision", outcome.decisions, DECISION_NAMES),
+        )
+        if tables.get(name)
+    ]
+    plots += _hit_plots(buffer, entry["file"] if node == "local" else "", frames, entry.get("limits", ()))
     status = next(known for known in outcome.buffers if known.name == name)
-    add("latency: how many took how long", latency_plot(status.latencies))
-    return parts
+    latency = latency_plot(status.latencies)
+    return plots if latency is None else [*plots, ("latency: how many took how long", latency)]
 
 
 def _curve(curve: Curve) -> Any:

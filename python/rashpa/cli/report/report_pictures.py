@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.cli.report.page_parts import Picture as Figure
+from rashpa.cli.ways_to_images import planned_file
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.books.pictures import MOST_BUFFERS, MOST_SIDE
 from rashpa.control.plan.model import PlannedBuffer
@@ -45,6 +46,19 @@ class Shown:
 
     figures: list[Figure] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
+
+
+def pictures_of(outcome: Outcome) -> dict[str, Shown]:
+    """Collect pictures and curves of all buffers that nodes have told of, by name."""
+    nodes = {receiver.name: receiver.node for receiver in outcome.plan.receivers}
+    told = {buffer.name: buffer.file for buffer in outcome.buffers}
+    found: dict[str, Shown] = {}
+    for buffer in outcome.plan.buffers:
+        name = buffer.section.name
+        if name in told:
+            here = nodes[buffer.receiver] == "local"
+            found[name] = shown_of(buffer, outcome, (told[name] or planned_file(outcome, buffer)) if here else "")
+    return found
 
 
 def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:

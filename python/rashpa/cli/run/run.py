@@ -2,9 +2,8 @@
 """`rashpa run FILE`: carries out a run, shows it, and reports at the end whether the books balance."""
 
 import asyncio
-import contextlib
 import errno
-import importlib
+import functools
 import json
 import os
 import signal
@@ -21,7 +20,8 @@ from rich.console import Console
 
 from rashpa.cli.completion import run_files_and_commands
 from rashpa.cli.plan.plan import group_lines
-from rashpa.cli.report.report import page_module, report_of, write_report
+from rashpa.cli.report.begun_pictures import BegunPictures
+from rashpa.cli.report.report import get_ready, report_of, write_report
 from rashpa.cli.run.run_display import RunDisplay, print_outcome
 from rashpa.cli.run_checks import problems_before, problems_of_nodes
 from rashpa.cli.teller import AsJson, Teller
@@ -120,8 +120,8 @@ def run(
         return
     try:
         manager = Manager(plan, token=token, force=force, journal=journal, launcher=by)
-        if report is not None and page:
-            manager.prepare(_load_page)
+        if report is not None:
+            manager.prepare(functools.partial(get_ready, page))
         outcome = asyncio.run(watched(manager, console, quiet or as_json))
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):
@@ -130,13 +130,6 @@ def run(
             f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`"
         )
     conclude(outcome, report, file, errors, console, page=page and not manager.hurried, as_json=as_json)
-
-
-def _load_page() -> None:
-    """Import the modules that the end of a run needs, so that the end does not wait for imports. Ignore errors here; the end reports them."""
-    with contextlib.suppress(Exception):
-        page_module().load()
-        importlib.import_module("rashpa.cli.files.combine")
 
 
 def conclude(
@@ -151,12 +144,13 @@ def conclude(
 ) -> None:
     """Show the outcome of a run, write its report, and end with its exit code. An error of the display neither prevents the report nor changes the code."""
     said: list[str] = []
+    begun = BegunPictures(outcome) if page and report is not None and not outcome.refused else None
     with only_tells("the closing tables", said.append):
         _tell(outcome, errors, console, command)
     outcome.cautions += (*said, *troubles())
     written = _Written()
     if report is not None and not outcome.refused:
-        written = _write_report(outcome, report, file, page)
+        written = _write_report(outcome, report, file, page, begun)
     for path in written.paths:
         console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
     if report is None and not outcome.refused:
@@ -236,11 +230,11 @@ class _Written:
     cautions: tuple[str, ...] = ()
 
 
-def _write_report(outcome: Outcome, folder: Path, file: Path, page: bool) -> _Written:
+def _write_report(outcome: Outcome, folder: Path, file: Path, page: bool, begun: BegunPictures | None) -> _Written:
     known = len(outcome.cautions)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        paths = write_report(outcome, folder, file, page)
+        paths = write_report(outcome, folder, file, page, begun)
     except OSError as error:
         return _Written((), f"{error.filename or folder}: {reason(error)}", outcome.cautions[known:])
     return _Written(paths, "", outcome.cautions[known:])

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from rashpa.cli.report import report, report_pictures
+from rashpa.cli.report.begun_pictures import BegunPictures
+from rashpa.cli.report.page_module import page_module
+from rashpa.cli.report.report import get_ready, write_report
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.node.state.node import Node
+from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
+
+pytestmark = pytest.mark.whole
+
+BROKEN = "there are no pictures today"
+
+
+def fails(*_: object) -> NoReturn:
+    raise ValueError(BROKEN)
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    path = tmp_path_factory.mktemp("pictures") / "run.toml"
+    path.write_text(run_file(run={"frames": 20}, buffer={"sink": [{"kind": "null"}]}))
+    roles = ("emulator", "receiver")
+    return run_in_process(load_plan(path), {role: Node(role, role, FakeFactory(role)) for role in roles})
+
+
+@pytest.fixture
+def outcome(good: Outcome) -> Outcome:
+    return replace(good)
+
+
+def shown(outcome: Outcome) -> dict[str, list[tuple[str, str]]]:
+    found = report_pictures.pictures_of(outcome)
+    return {name: [(figure.shows, figure.caption) for figure in one.figures] for name, one in found.items()}
+
+
+def test_pictures_are_those_that_the_caller_would_have_made_itself(outcome: Outcome) -> None:
+    usual_s = sys.getswitchinterval()
+    begun = BegunPictures(outcome)
+    found = {name: [(one.shows, one.caption) for one in each.figures] for name, each in begun.result().items()}
+    assert found == shown(outcome)
+    assert list(found) == [buffer.section.name for buffer in outcome.plan.buffers]
+    begun._thread.join()
+    assert sys.getswitchinterval() == usual_s
+
+
+def test_they_are_made_without_a_thread_too(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual_s = sys.getswitchinterval()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", lambda _: (_ for _ in ()).throw(RuntimeError("can't start")))
+        begun = BegunPictures(outcome)
+    assert list(begun.result()) == list(shown(outcome))
+    assert sys.getswitchinterval() == usual_s
+
+
+def test_pictures_that_fail_cost_the_page_alone(
+    outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_pictures, "pictures_of", fails)
+    paths = write_report(outcome, tmp_path, Path("run.toml"))
+    assert [path.name for path in paths] == ["report.json"]
+    run = json.loads(paths[0].read_text(encoding="utf-8"))["run"]
+    assert run["good"]
+    assert any("report.html" in text and BROKEN in text for text in run["cautions"])
+
+
+@pytest.mark.parametrize("part", ["_machine", "_load_page", "_load_files"])
+def test_a_part_that_fails_in_advance_hides_no_other(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    names = ("_machine", "_load_page", "_load_files")
+    for name in names:
+        monkeypatch.setattr(report, name, fails if name == part else lambda name=name: done.append(name))
+    get_ready(page=True)
+    assert done == [name for name in names if name != part]
+
+
+def test_a_report_without_a_page_imports_nothing_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "_load_page", fails)
+    monkeypatch.setattr(report, "_load_files", fails)
+    get_ready(page=False)
+
+
+def test_an_import_that_failed_in_advance_is_an_error_of_the_page(
+    outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_module(name: str) -> Any:
+        raise ImportError(f"{name} is broken")
+
+    monkeypatch.setattr("rashpa.cli.report.page_module.importlib.import_module", no_module)
+    get_ready(page=True)
+    for _ in range(2):
+        with pytest.raises(ImportError, match="report_html is broken"):
+            page_module()
+    paths = write_report(outcome, tmp_path, Path("run.toml"))
+    assert [path.name for path in paths] == ["report.json"]
+    cautions = json.loads(paths[0].read_text(encoding="utf-8"))["run"]["cautions"]
+    assert any("rashpa.cli.report.report_html is broken" in text for text in cautions)
