@@ -119,6 +119,9 @@ struct Expected {
   std::vector<link::BufferDescriptor> descriptors;  // sources are offsets in card memory
   std::vector<Bytes> frames;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> sources;  // of each frame: from where, how many bytes
+  // Of each image: how many descriptors there are up to its end, and its record
+  std::vector<std::size_t> ends;
+  std::vector<std::array<std::byte, FrameRecord::kBytes>> records;
 };
 
 class Software {
@@ -179,6 +182,8 @@ class Software {
     record.run = dtp.run;
     std::array<std::byte, FrameRecord::kBytes> bytes{};
     encode(record, bytes);
+    expected_.ends.push_back(expected_.descriptors.size());
+    expected_.records.push_back(bytes);
     wire::Packet packet;
     packet.bth.opcode = wire::write_only_imm;
     packet.reth = wire::RethHeader{dtp.base + dtp.placement.record_offset(index), play_.path.rkey, FrameRecord::kBytes};
