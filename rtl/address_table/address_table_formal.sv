@@ -121,9 +121,10 @@ module address_table_formal
     end
   end
 
-  logic front_is_lock, record_before, none_owed;
+  logic front_is_lock, front_is_taken, record_before, none_owed;
   logic [32:0] low_sum;
   assign front_is_lock = front.bytes == 13'd4 && front.destination == front_lock && front.kind == WriteEvent;
+  assign front_is_taken = front.destination == taken_q.destination && front.bytes == taken_q.bytes;
   assign record_before = u_dut.back_q == Free ? owes_q : !owes_q && behind.kind == WriteEvent;
   assign none_owed = u_dut.back_q == Free ? !owes_q : owes_q || behind.kind != WriteEvent;
   assign low_sum = {1'b0, behind.destination[31:0]} + {1'b0, behind_in[0] ? shift[0][31:0] : shift[1][31:0]};
@@ -143,7 +144,7 @@ module address_table_formal
       if (u_dut.front_q != Idle) begin
         assert (front.bytes != '0 && front.bytes <= 13'd4096);
         assert (front.dtp == taken_q.dtp && front.kind == taken_q.kind);
-        assert (u_dut.lock_q ? front_is_lock : front.destination == taken_q.destination && front.bytes == taken_q.bytes);
+        assert (u_dut.lock_q ? front_is_lock : front_is_taken);
       end
       if (u_dut.front_q == Compare || u_dut.front_q == Pick) begin
         assert (u_dut.end_low_q == {1'b0, front.destination[31:0]} + 33'(front.bytes));
