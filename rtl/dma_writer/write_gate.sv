@@ -11,6 +11,7 @@ module write_gate #(
     input  logic       arm_i,
     // the next packet
     input  logic       plan_valid_i,
+    input  logic       plan_soon_i,      // in the next cycle
     input  logic [6:0] beats_in_i,       // from the payload FIFO
     input  logic [6:0] beats_i,          // to the host
     input  logic       several_i,        // more than one of them
@@ -62,7 +63,7 @@ module write_gate #(
       there_q <= there_q + InBits'(beat_i) - (packet_begins_o ? InBits'(beats_in_i) : '0);
       room_q <= room_q + RoomBits'(written_i) - (packet_begins_o && !withheld_o ? RoomBits'(beats_i) : '0) -
                 RoomBits'(lock_begins_o);
-      enough_q <= plan_valid_i && !packet_begins_o && there_q >= InBits'(beats_in_i);
+      enough_q <= (plan_soon_i || plan_valid_i) && !packet_begins_o && there_q >= InBits'(beats_in_i);
       // seen a cycle late: room for what begins now, too
       room_enough_q <= room_q >= RoomBits'(2 * MostBeats);
       if (arm_i) refused_q <= 1'b0;

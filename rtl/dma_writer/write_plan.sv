@@ -12,6 +12,7 @@ module write_plan
     input  logic           withheld_i,
     // the plan
     output logic           valid_o,      // until it is taken
+    output logic           soon_o,       // it is there in the next cycle; its packet is already
     input  logic           taken_i,
     output packet_t        packet_o,
     output logic           withheld_o,
@@ -48,6 +49,7 @@ module write_plan
 
   assign ready_o = state_q == Idle;
   assign valid_o = state_q == Ready;
+  assign soon_o = state_q == Cut;
   assign packet_o = packet_q;
   assign withheld_o = withheld_q;
   assign address_o = to[63:6];

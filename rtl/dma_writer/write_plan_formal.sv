@@ -11,7 +11,7 @@ module write_plan_formal
 );
   localparam logic [1:0] Idle = 2'd0, Sized = 2'd1, Cut = 2'd2, Ready = 2'd3;
   logic rst_n = 1'b0;
-  logic ready, valid, withheld, prelude, several;
+  logic ready, valid, soon, soon_q, withheld, prelude, several;
   packet_t packet;
   logic [57:0] address, second_at;
   logic [6:0] first, second, beats, upto;
@@ -26,6 +26,7 @@ module write_plan_formal
       .packet_i,
       .withheld_i,
       .valid_o(valid),
+      .soon_o(soon),
       .taken_i,
       .packet_o(packet),
       .withheld_o(withheld),
@@ -58,6 +59,7 @@ module write_plan_formal
   assign span = 13'(to[5:0]) + last_q.bytes;
   assign border = 7'd64 - {1'b0, to[11:6]};
   always_ff @(posedge clk_i) begin
+    soon_q <= rst_n && soon;
     if (valid_i && ready) begin
       last_q <= packet_i;
       last_withheld_q <= withheld_i;
@@ -67,6 +69,8 @@ module write_plan_formal
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       assert (ready == (u_dut.state_q == Idle));
+      if (soon) assert (packet == last_q);
+      if (soon_q) assert (valid);
       if (valid) begin
         assert (packet == last_q && withheld == last_withheld_q);
         // all of its bytes and no other

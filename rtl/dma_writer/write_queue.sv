@@ -51,7 +51,7 @@ module write_queue
     output logic [6:0] upto_o,
     output logic idle_o
 );
-  logic plan_valid, plan_ready, plan_withheld, prelude, several;
+  logic plan_valid, plan_soon, plan_ready, plan_withheld, prelude, several;
   packet_t plan;
   logic [57:0] address;
   logic [6:0] first, second, beats, upto;
@@ -73,6 +73,7 @@ module write_queue
       .packet_i,
       .withheld_i,
       .valid_o(plan_valid),
+      .soon_o(plan_soon),
       .taken_i(packet_begins_o),
       .packet_o(plan),
       .withheld_o(plan_withheld),
@@ -115,6 +116,7 @@ module write_queue
       .rst_ni,
       .arm_i,
       .plan_valid_i(plan_valid),
+      .plan_soon_i(plan_soon),
       .beats_in_i(plan.beats),
       .beats_i(beats),
       .several_i(several),
