@@ -44,7 +44,7 @@ module write_data
     output logic m_axi_wlast,
     output logic written_o
 );
-  logic second, beat, burst_end, withheld_q, lock_q, unused;
+  logic second, beat, burst_end, withheld_q, lock_q, record_q, summed_q, unused;
   logic [5:0] from, turn_q;
   logic [6:0] upto;
   packet_t packet_q;
@@ -55,6 +55,8 @@ module write_data
       packet_q <= packet_i;
       withheld_q <= withheld_i && !lock_begins_i;
       lock_q <= lock_begins_i;
+      record_q <= packet_i.complete_record && !lock_begins_i;
+      summed_q <= packet_i.kind != WriteEvent && !lock_begins_i;
       immediate_q <= immediate_i;
       turn_q <= turn_i;
     end
@@ -85,7 +87,7 @@ module write_data
       .rst_ni,
       .pop_i(payload_pop_o),
       .payload_i,
-      .record_i(packet_q.complete_record && !lock_q),
+      .record_i(record_q),
       .second_i(second),
       .record_first_i,
       .record_crc_i,
@@ -93,7 +95,7 @@ module write_data
       .withheld_i(withheld_q),
       .burst_end_i(burst_end),
       .packet_end_i(ends_o),
-      .summed_i(packet_q.kind != WriteEvent && !lock_q),
+      .summed_i(summed_q),
       .lock_i(lock_q),
       .immediate_i(immediate_q),
       .turn_i(turn_q),

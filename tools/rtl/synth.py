@@ -44,6 +44,7 @@ BAR = {"levels": 4}
 WHOLE_BARS: dict[str, dict[str, int]] = {
     "sender": BAR | {"packed": 18_000, "ff": 25_000, "bram36": 24},
     "unit": BAR | {"packed": 45_000},
+    "writer_core": BAR | {"packed": 18_000, "ff": 25_000, "bram36": 48},
 }
 
 
