@@ -24,6 +24,17 @@ RELIABLE = [
     for ip, (pmtu, packetisation) in product((4, 6), ((1024, "only"), (4096, "first_middle_last")))
 ]
 
+READ = [
+    Acquisition(
+        "verbs",
+        "verbs",
+        ip,
+        options={"pmtu": pmtu, "transport": "rc", "operation": "read", **size},
+        timeout_s=80,
+    )
+    for ip, pmtu, size in ((4, 1024, ODD), (6, 4096, {"width": 256, "height": 32}))
+]
+
 # From the namespace `far` the two destinations are behind different interfaces, and two sources need an address each.
 FANS = [
     Fan(source, hub, bind, leaves, devices, options={"transport": transport})
@@ -97,6 +108,55 @@ def test_every_image_arrives_over_unreliable_connections(rdma: Machine, run: Acq
 def test_every_image_arrives_over_reliable_connections(rdma: Machine, run: Acquisition) -> None:
     outcome = acquire(rdma, name_of(run), run)
     expect_all_arrived(run, outcome)
+
+
+@pytest.mark.parametrize("run", READ, ids=name_of)
+def test_every_image_is_read_from_its_source(rdma: Machine, run: Acquisition) -> None:
+    outcome = acquire(rdma, f"read-{name_of(run)}", run)
+    got = outcome.destination
+    assert got["balanced"], outcome.story
+    assert (got["expected"], got["complete"], got["accepted"], got["written"]) == (run.frames,) * 4, outcome.story
+    assert got["events"] == run.events
+    assert outcome.source["send_errors"] == 0
+    for refused in (*REFUSALS, "malformed"):
+        assert refused == "duplicates" or got.get(refused, 0) == 0, (refused, outcome.story)
+    # What carries the pixels comes from the source, and is asked for: it is more than the offers and events that the source posted.
+    pixels = run.events * int(run.options["width"]) * int(run.options["height"]) * 2
+    assert outcome.kernel_accepted("rxe1") >= pixels // int(run.options["pmtu"]), outcome.story
+    assert outcome.source["packets"] < pixels // int(run.options["pmtu"]), outcome.story
+
+
+def test_a_source_that_offers_a_place_outside_is_not_read(rdma: Machine) -> None:
+    run = Acquisition(
+        "verbs",
+        "verbs",
+        frames=8,
+        options={"transport": "rc", "operation": "read", "rate-hz": 50, "deadline-ms": 500},
+        source_options={"fault": "short-buffer"},
+        destination_options={"expect": "complete=0,partial=0"},
+    )
+    outcome = acquire(rdma, "read-short-buffer", run)
+    assert outcome.destination["missing"] == run.frames
+    assert outcome.destination["refused_key"] > 0
+    assert outcome.destination["balanced"]
+    assert outcome.source["send_errors"] == 0, "the connection goes on"
+
+
+@pytest.mark.parametrize("operation", ["write", "read"])
+def test_paging_on_demand_works_or_is_refused_in_words(rdma: Machine, operation: str) -> None:
+    """Check that rxe pages on demand from Linux 6.15 on, and that before the destination says why not."""
+    run = Acquisition(
+        "verbs", "verbs", options={"transport": "rc", "operation": operation, "paging": "on_demand", **ODD}
+    )
+    version = rdma.run("linux", "uname -r").output.split(".")
+    if tuple(map(int, version[:2])) >= (6, 15):
+        outcome = acquire(rdma, f"paging-{operation}", run)
+        assert "paged on demand" in outcome.destination["registration"]
+        assert outcome.destination["complete"] == run.frames
+        return
+    result = rdma.run(f"paging-{operation}", f"{run.programs()['destination']} || echo ended $?", 30)
+    assert "ended 2" in result.output
+    assert "link.verbs.paging: on_demand, and rxe1 pins all memory" in result.output
 
 
 @pytest.mark.parametrize("links", [("roce", "verbs"), ("verbs", "roce"), ("verbs", "verbs")], ids="-".join)

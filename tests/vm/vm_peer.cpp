@@ -46,6 +46,8 @@ link::LinkOptions link_options(const Arguments& arguments) {
   out.window_bytes = arguments.packets.window_bytes;
   out.device = arguments.device;
   out.verify = arguments.verify;
+  out.operation = arguments.operation;
+  out.paging = arguments.paging;
   return out;
 }
 

@@ -68,6 +68,12 @@ bool take_link(Arguments& out, const std::string& name, const std::string& value
   } else if (name == "verify") {
     out.verify = one_of<link::Verify>(
         name, value, {{"all", link::Verify::all}, {"sampled", link::Verify::sampled}, {"off", link::Verify::off}});
+  } else if (name == "operation") {
+    using link::verbs::Operation;
+    out.operation = one_of<Operation>(name, value, {{"write", Operation::write}, {"read", Operation::read}});
+  } else if (name == "paging") {
+    using link::verbs::Paging;
+    out.paging = one_of<Paging>(name, value, {{"pinned", Paging::pinned}, {"on_demand", Paging::on_demand}});
   } else if (name == "port") {
     out.port = number_of<std::uint16_t>(name, value);
   } else {

@@ -31,6 +31,8 @@ struct Arguments {
   double timeout_s = 60;
   bool spin = false;
   link::Verify verify = link::Verify::all;
+  link::verbs::Operation operation = link::verbs::Operation::write;
+  link::verbs::Paging paging = link::verbs::Paging::pinned;
   std::map<std::string, std::uint64_t> expect;  ///< by "complete", "partial", "missing"
   std::string expect_fates, fates;
   Fault fault = Fault::none;

@@ -32,6 +32,7 @@ Both sides (the same values on both, but for --role, --link, --peer, --bind, --d
   --port N                     roce: own UDP port; default 4791 (an RNIC sends there and nowhere else)
   --pmtu 256|…|4096 (1024)     --packetisation only|first_middle_last (only)
   --transport uc|rc|ud (uc)    ud: both sides roce
+  --operation write|read (write)   --paging pinned|on_demand (pinned)   of the verbs link, rc
   --flow credits|paced (credits)   --rate-hz N (0: as fast as flow allows)
   --frames N (100) --first-module N (0) --modules N (2) --width N (256) --height N (32) --slots N (16) --stack N (4)
   --deadline-ms N (2000)       an image that has begun is given up after this long

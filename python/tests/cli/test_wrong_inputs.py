@@ -86,6 +86,44 @@ WRONG = [
     ),
     (
         "port = 0",
+        '[link]\nkind = "verbs"\n[link.verbs]\npaging = "on_demand"',
+        ("run.toml:16: link.verbs.paging: on_demand; a page", 'transport = "rc", or "pinned"'),
+    ),
+    (
+        "port = 0",
+        '[link]\nkind = "verbs"\nflow = "paced"\n[link.verbs]\noperation = "read"',
+        (
+            "run.toml:17: link.verbs.operation: read; transport uc has no RDMA READ",
+            'counts in its credits what it has read: flow = "credits", or "write"',
+        ),
+    ),
+    (
+        "port = 0",
+        '[link]\nsource = "verbs"\n[link.verbs]\noperation = "read"\ntransport = "rc"\n[link.roce]\ntransport = "rc"',
+        ("run.toml:16: link.verbs.operation: read; verbs → roce offers nothing to read",),
+    ),
+    (
+        "port = 0",
+        '[link.verbs]\noperation = "fetch_add"',
+        ("link.verbs.operation: images of a module come from one emulator", 'it must be "write" or "read"'),
+    ),
+    (
+        "port = 0",
+        '[link.verbs]\ntransport = "raw"',
+        ("link.verbs.transport: a queue of raw Ethernet frames", "Soft-RoCE has none; ", '"rc"'),
+    ),
+    (
+        "port = 0",
+        'port = 0\nmemory = "managed"',
+        ("receiver.memory: CUDA neither exports managed memory", 'it must be "pageable", "huge" or "device"'),
+    ),
+    (
+        "port = 0",
+        'port = 0\naddress = "239.1.1.1"',
+        ('receiver.address: "239.1.1.1" is an address of many', "the address of one interface"),
+    ),
+    (
+        "port = 0",
         'port = 5000\n[link]\nsource = "verbs"',
         ("run.toml:13: receiver.port: 5000; an RNIC sends to UDP port 4791",),
     ),

@@ -68,6 +68,7 @@ def test_verbs_begins_by_words_too(tmp_path: Path) -> None:
     [
         ('transport = "rc"', 'transport = "uc"', "transport uc loses lines that nobody misses"),
         ('verify = "off"', 'verify = "all"', r"the host compares lines \(link.verbs.verify\)"),
+        ('verify = "off"', 'verify = "off"\noperation = "read"', "a source whose images are read writes no words"),
         (
             '[link]\nkind = "verbs"',
             '[link.roce]\ntransport = "rc"\n[link]\nkind = "verbs"\nsource = "roce"',

@@ -160,7 +160,7 @@ def test_what_does_not_go_together_is_named_by_its_keys(
         ('unit="cuda" trigger="graph"', 'unit="cpu" trigger="auto"'),
         ('<verbs transport="uc"', '<roce transport="uc"'),
         (' packetisation="only"', ""),
-        (' device="rxe0" verify="sampled"', ""),
+        (' device="rxe0" verify="sampled" paging="pinned" operation="write"', ""),
     ):
         assert good.count(ours) == 1
         good = good.replace(ours, other)

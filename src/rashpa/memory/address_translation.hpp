@@ -25,8 +25,9 @@ struct DmaBlock {
 
 /// The accesses of a device to the block.
 enum class DmaAccess : std::uint8_t {
-  read,   ///< the device only reads, as for a source
-  write,  ///< the device writes, as for a destination, also on behalf of remote peers
+  read,       ///< the device only reads, as for a source
+  write,      ///< the device writes, as for a destination, also on behalf of remote peers
+  peer_read,  ///< the device only reads, also on behalf of remote peers
 };
 
 /// A block that was made usable for a device. The destructor undoes that; it runs before those of the block and the

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.runfile.reading.older_places import PlacedTwiceError, as_placed_now, caution_of
+from rashpa.control.runfile.reading.refused_values import reason_against
 from rashpa.control.runfile.reading.toml_bounds import beyond_bounds
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.data.base.rashpa_error import RashpaError
@@ -251,7 +252,8 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
         hint = f'did you mean "{near[0]}"?' if near else f"one of {', '.join(choices)}"
         said = f'"{_short(given)}" is not known' if given is not None else "is needed and not there"
         return f"{source.where((*path, tag))}: {said}; {hint}"
-    return f"{source.where(path)}: {said_of_value(item, _table_of(path))}"
+    reason = reason_against(_table_of(path), item.get("input"))
+    return f"{source.where(path)}: {f'{reason}; ' * bool(reason)}{said_of_value(item, _table_of(path))}"
 
 
 def _table_of(path: KeyPath) -> str:

@@ -56,6 +56,9 @@ void check(const EndOptions& options) {
       throw ConfigError("link: transport ud needs the link roce on both sides; use transport uc or rc with verbs");
     }
     verbs::check(*verbs);
+    if (verbs->operation == verbs::Operation::read && (options.peer != Kind::verbs || options.flow != Flow::credits)) {
+      throw ConfigError("link: operation read needs verbs on both sides and flow credits; use operation write");
+    }
   }
   const auto* roce = std::get_if<roce::Options>(&options.link);
   if (roce == nullptr || options.peer == Kind::roce) return;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "rashpa/link/factory/ends.hpp"
+#include "rashpa/link/verbs/offer_sender.hpp"
 #include "rashpa/link/verbs/receiver.hpp"
 #include "rashpa/link/verbs/sender.hpp"
 
@@ -28,7 +29,7 @@ std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const Sende
     for (const std::span<const std::byte> one : frames_) {
       blocks.push_back({.data = const_cast<std::byte*>(one.data()), .bytes = one.size()});  // NOLINT
     }
-    memory = std::make_shared<verbs::SourceMemory>(verbs::register_sources(options.device, address, blocks));
+    memory = std::make_shared<verbs::SourceMemory>(verbs::register_sources(options.device, address, blocks, options));
   }
   verbs::SenderConfig config{};
   config.memory = *memory;
@@ -38,6 +39,7 @@ std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const Sende
   config.poll = options_.poll;
   config.dtp = dtp.id;
   config.slots = dtp.slots;
+  if (options.operation == verbs::Operation::read) return std::make_unique<verbs::OfferSender>(config);
   return std::make_unique<verbs::VerbsSender>(config);
 }
 

@@ -132,11 +132,33 @@ void Device::read_port() {
   mtu_ = 128U << static_cast<unsigned>(attributes.active_mtu);  // IBV_MTU_256 is 1
   largest_message_ = attributes.max_msg_sz;
   most_work_requests_ = static_cast<std::uint32_t>(std::max(device.max_qp_wr, 1));
+  most_reads_ = static_cast<std::uint32_t>(std::max(std::min(device.max_qp_rd_atom, device.max_qp_init_rd_atom), 0));
 }
 
 std::unique_ptr<Registration> Device::register_first(std::span<const memory::DmaBlock> choices,
-                                                     memory::DmaAccess access) {
-  return verbs::register_first(shared_from_this(), choices, access);
+                                                     memory::DmaAccess access, Paging paging) {
+  return verbs::register_first(shared_from_this(), choices, access, paging);
+}
+
+// The header's ibv_query_device_ex() calls the library, which only the shim may: the device's own table is asked.
+void Device::check_paging(std::uint32_t operations) const {
+  ibv_device_attr_ex attributes{};
+  const verbs_context* own = verbs_get_ctx(context_);
+  const bool asked = own != nullptr && own->query_device_ex != nullptr &&
+                     own->query_device_ex(context_, nullptr, &attributes, sizeof attributes) == 0;
+  const ibv_odp_caps& odp = attributes.odp_caps;
+  if (!asked || (odp.general_caps & IBV_ODP_SUPPORT) == 0) {
+    throw ResourceError(fmt::format(
+        "link.verbs.paging: on_demand, and {} pins all memory that it uses (rxe does so before Linux 6.15); "
+        "set paging = \"pinned\"",
+        name_));
+  }
+  if ((odp.per_transport_caps.rc_odp_caps & operations) != operations) {
+    throw ResourceError(
+        fmt::format("link.verbs.paging: on_demand, and {} does only {:#x} of the operations {:#x} of RC so; set paging "
+                    "= \"pinned\"",
+                    name_, odp.per_transport_caps.rc_odp_caps, operations));
+  }
 }
 
 std::unique_ptr<memory::DeviceMapping> Device::map(const memory::DmaBlock& block, memory::DmaAccess access) {

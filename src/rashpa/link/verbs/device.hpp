@@ -9,6 +9,7 @@
 
 #include "rashpa/link/shim/ibverbs.hpp"
 #include "rashpa/link/verbs/memory_registration.hpp"
+#include "rashpa/link/verbs/options.hpp"
 #include "rashpa/memory/address_translation.hpp"
 
 namespace rashpa::link::verbs {
@@ -28,7 +29,10 @@ class Device final : public memory::AddressTranslation, public std::enable_share
 
   /// Registers the first of `choices` that the device accepts, trying all ways for each (memory_registration.hpp).
   [[nodiscard]] std::unique_ptr<Registration> register_first(std::span<const memory::DmaBlock> choices,
-                                                             memory::DmaAccess access);
+                                                             memory::DmaAccess access, Paging paging = Paging::pinned);
+  /// Throws ResourceError when the device cannot do all `operations` (IBV_ODP_SUPPORT_…) of RC with memory that is
+  /// paged on demand.
+  void check_paging(std::uint32_t operations) const;
   [[nodiscard]] std::unique_ptr<memory::DeviceMapping> map(const memory::DmaBlock& block,
                                                            memory::DmaAccess access) override;
 
@@ -43,6 +47,8 @@ class Device final : public memory::AddressTranslation, public std::enable_share
   [[nodiscard]] std::uint32_t mtu() const noexcept { return mtu_; }
   [[nodiscard]] std::uint32_t largest_message() const noexcept { return largest_message_; }
   [[nodiscard]] std::uint32_t most_work_requests() const noexcept { return most_work_requests_; }
+  /// Returns the most RDMA READs of a queue pair that can be in flight in either direction.
+  [[nodiscard]] std::uint32_t most_reads() const noexcept { return most_reads_; }
 
  private:
   explicit Device(const shim::Ibverbs& calls) : calls_(calls) {}
@@ -59,6 +65,7 @@ class Device final : public memory::AddressTranslation, public std::enable_share
   std::uint32_t mtu_ = 0;
   std::uint32_t largest_message_ = 0;
   std::uint32_t most_work_requests_ = 0;
+  std::uint32_t most_reads_ = 0;
 };
 
 }  // namespace rashpa::link::verbs

@@ -13,11 +13,23 @@ namespace rashpa::link::verbs {
 
 namespace {
 
+int rights_of(memory::DmaAccess access) {
+  switch (access) {
+    case memory::DmaAccess::read:
+      return 0;
+    case memory::DmaAccess::write:
+      return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    case memory::DmaAccess::peer_read:
+      return IBV_ACCESS_REMOTE_READ;
+  }
+  return 0;
+}
+
 // Null, with errno set, when the device refuses.
-ibv_mr* attempt(Way way, Device& device, const memory::DmaBlock& block, memory::DmaAccess access) {
+ibv_mr* attempt(Way way, Device& device, const memory::DmaBlock& block, memory::DmaAccess access, Paging paging) {
   const shim::Ibverbs& calls = device.calls();
-  constexpr int kWrite = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-  const int flags = access == memory::DmaAccess::write ? kWrite : 0;
+  const bool on_demand = paging == Paging::on_demand && !block.accelerator;
+  const int flags = rights_of(access) | (on_demand ? int{IBV_ACCESS_ON_DEMAND} : 0);
   switch (way) {
     case Way::iova_zero:
       return calls.reg_mr_iova2(device.domain(), block.data, block.bytes, 0, static_cast<unsigned>(flags));
@@ -82,20 +94,23 @@ Registration::Registration(std::shared_ptr<Device> device, ibv_mr* region, const
 Registration::~Registration() { device_->calls().dereg_mr(region_); }
 
 std::unique_ptr<Registration> register_first(const std::shared_ptr<Device>& device,
-                                             std::span<const memory::DmaBlock> choices, memory::DmaAccess access) {
+                                             std::span<const memory::DmaBlock> choices, memory::DmaAccess access,
+                                             Paging paging) {
   const Ability ability{device->calls().reg_mr_iova2 != nullptr, device->calls().reg_dmabuf_mr != nullptr};
   std::string failed;
   for (std::size_t choice = 0; choice < choices.size(); ++choice) {
     const memory::DmaBlock& block = choices[choice];
     for (const Way way : ways_of(block, access, ability)) {
-      ibv_mr* region = attempt(way, *device, block, access);
+      ibv_mr* region = attempt(way, *device, block, access, paging);
       if (region == nullptr) {
         failed += fmt::format("; not by {}: {}", name_of(way), errno_text(errno));
         continue;
       }
-      return std::make_unique<Registration>(device, region, block, choice, address_after(way, *device, block),
-                                            fmt::format("{}: {} of {} memory{}", device->name(), name_of(way),
-                                                        block.accelerator ? "accelerator" : "host", failed));
+      const bool on_demand = paging == Paging::on_demand && !block.accelerator;
+      return std::make_unique<Registration>(
+          device, region, block, choice, address_after(way, *device, block),
+          fmt::format("{}: {} of {} memory{}{}", device->name(), name_of(way),
+                      block.accelerator ? "accelerator" : "host", on_demand ? ", paged on demand" : "", failed));
     }
   }
   if (!choices.empty() && choices.back().accelerator) {

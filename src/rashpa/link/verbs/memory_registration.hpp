@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/link/verbs/options.hpp"
 #include "rashpa/memory/address_translation.hpp"
 
 namespace rashpa::link::verbs {
@@ -68,8 +69,10 @@ class Registration final : public memory::DeviceMapping {
   std::string how_;
 };
 
-/// Tries all ways for all choices in order. Throws ResourceError with all failed attempts.
+/// Tries all ways for all choices in order. Memory of an accelerator is never paged on demand. Throws ResourceError
+/// with all failed attempts.
 std::unique_ptr<Registration> register_first(const std::shared_ptr<Device>& device,
-                                             std::span<const memory::DmaBlock> choices, memory::DmaAccess access);
+                                             std::span<const memory::DmaBlock> choices, memory::DmaAccess access,
+                                             Paging paging);
 
 }  // namespace rashpa::link::verbs

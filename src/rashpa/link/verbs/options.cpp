@@ -34,16 +34,39 @@ const Parameters<Options>& parameters() {
           .add({.name = "verify",
                 .doc = "images of which the receiver compares the CRC32C; sampled: one in 16",
                 .choices = {"all", "sampled", "off"}},
-               &Options::verify);
+               &Options::verify)
+          .add({.name = "paging",
+                .doc = "pinned: images and frames stay in memory. on_demand: the RNIC asks for pages when it needs "
+                       "them; needs rc",
+                .choices = {"pinned", "on_demand"}},
+               &Options::paging)
+          .add({.name = "operation",
+                .doc = "write: sources write images. read: receivers read them from the sources' memory; needs rc, "
+                       "credits, and verbs at both ends",
+                .choices = {"write", "read"}},
+               &Options::operation);
   return declared;
 }
 
 void check(const Options& options) {
   check_pmtu("verbs", options.pmtu);
   if (options.transport == Transport::ud) throw ConfigError("verbs: transport ud has no RDMA WRITE; use uc or rc");
+  if (options.paging == Paging::on_demand && options.transport != Transport::rc) {
+    throw ConfigError("verbs: paging on_demand delays packets, and transport uc loses them; set transport = \"rc\"");
+  }
+  if (options.operation == Operation::read && options.transport != Transport::rc) {
+    throw ConfigError("verbs: transport uc has no RDMA READ; set transport = \"rc\", or operation = \"write\"");
+  }
   if (options.signal_every == 0 || options.send_depth < 2 * options.signal_every) {
     throw ConfigError(fmt::format("verbs: send_depth {} is less than twice signal_every {}; make it larger",
                                   options.send_depth, options.signal_every));
+  }
+}
+
+void check(const Options& options, Flow flow) {
+  check(options);
+  if (options.operation == Operation::read && flow != Flow::credits) {
+    throw ConfigError("verbs: with operation read a receiver counts in its credits; set flow = \"credits\"");
   }
 }
 

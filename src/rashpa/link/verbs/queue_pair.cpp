@@ -83,6 +83,10 @@ QueuePair::QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queu
                                   config.send_depth, config.receive_depth, device_->most_work_requests(),
                                   device_->name()));
   }
+  if (config.reads > device_->most_reads()) {
+    throw ConfigError(fmt::format("verbs: {} has at most {} RDMA READs in flight, not {}; set operation = \"write\"",
+                                  device_->name(), device_->most_reads(), config.reads));
+  }
   ibv_qp_init_attr attributes{};
   attributes.send_cq = attributes.recv_cq = queue.get();
   attributes.qp_type = config.transport == Transport::uc ? IBV_QPT_UC : IBV_QPT_RC;
@@ -98,7 +102,7 @@ QueuePair::QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queu
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;
   init.port_num = device_->port();
-  init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | (config.reads != 0 ? unsigned{IBV_ACCESS_REMOTE_READ} : 0U);
   try {
     modify(init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT");
   } catch (...) {
@@ -138,6 +142,7 @@ void QueuePair::connect(const Endpoint& peer) {
   int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   if (reliable) {
     receive.min_rnr_timer = kReceiverNotReady;
+    receive.max_dest_rd_atomic = config_.reads;
     mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
   }
   modify(receive, mask, "ready to receive");
@@ -149,6 +154,7 @@ void QueuePair::connect(const Endpoint& peer) {
     send.timeout = kTimeout;
     send.retry_cnt = kRetries;
     send.rnr_retry = kRetries;
+    send.max_rd_atomic = config_.reads;
     mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
   }
   modify(send, mask, "ready to send");
@@ -156,6 +162,15 @@ void QueuePair::connect(const Endpoint& peer) {
 
 int QueuePair::post_send(ibv_send_wr& request, ibv_send_wr*& refused) noexcept {
   return ibv_post_send(pair_, &request, &refused);
+}
+
+bool QueuePair::post_receive(std::uint64_t id, ibv_sge memory) noexcept {
+  ibv_recv_wr request{};
+  request.wr_id = id;
+  request.sg_list = &memory;
+  request.num_sge = 1;
+  ibv_recv_wr* refused = nullptr;
+  return ibv_post_recv(pair_, &request, &refused) == 0;
 }
 
 bool QueuePair::post_receives(std::uint32_t count) noexcept {

@@ -42,6 +42,7 @@ struct QueuePairConfig {
   std::uint32_t send_depth = 16;
   std::uint32_t receive_depth = 1;
   std::uint32_t inline_bytes = 0;  ///< most bytes that can be sent from memory that is not registered
+  std::uint8_t reads = 0;          ///< RDMA READs in flight in each direction, the same at both ends; 0: none
 };
 
 /// One queue pair, created in state INIT (receives may be posted) and ready after connect(). The destructor first
@@ -63,6 +64,8 @@ class QueuePair {
   int post_send(ibv_send_wr& request, ibv_send_wr*& refused) noexcept;
   /// Posts receives without memory, which immediates need; returns false when one was refused.
   bool post_receives(std::uint32_t count) noexcept;
+  /// Posts one receive with memory for a message; returns false when it was refused.
+  bool post_receive(std::uint64_t id, ibv_sge memory) noexcept;
 
  private:
   void modify(ibv_qp_attr& attributes, int mask, const char* state);

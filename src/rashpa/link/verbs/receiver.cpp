@@ -12,8 +12,8 @@ namespace rashpa::link::verbs {
 
 namespace {
 
-std::unique_ptr<Registration> registered(Device& device, const memory::DmaBlock& block) {
-  return device.register_first({&block, 1}, memory::DmaAccess::write);
+std::unique_ptr<Registration> registered(Device& device, const memory::DmaBlock& block, Paging paging) {
+  return device.register_first({&block, 1}, memory::DmaAccess::write, paging);
 }
 
 }  // namespace
@@ -40,19 +40,26 @@ struct VerbsReceiver::Impl {
 VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, const ReceiverMemory& memory,
                              const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("verbs", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
-  check(config.options);
+  check(config.options, config.flow);
   check_blocks("verbs", memory, config.options.verify);
   impl_->memory = memory;
-  if (memory.words && !memory.lines.accelerator) {
+  // A source that only offers pixels cannot write behind them.
+  if (config.options.operation == Operation::read) impl_->memory.words.reset();
+  if (impl_->memory.words && !memory.lines.accelerator) {
     std::memset(memory.lines.data + *memory.words, 0xFF, dtps.size() * kWordDistance);  // no image of any DTP
   }
   impl_->provable =
       config.flow == Flow::credits && config.options.verify == Verify::off && config.options.transport == Transport::rc;
   for (std::uint32_t t = 0; t < config.threads; ++t) impl_->counters.push_back(std::make_unique<VerbsCounters>());
   impl_->device = Device::open(config.options.device, config.address);
-  impl_->lines = registered(*impl_->device, memory.lines);
+  if (config.options.paging == Paging::on_demand) {
+    impl_->device->check_paging(IBV_ODP_SUPPORT_WRITE |
+                                (config.options.operation == Operation::read ? unsigned{IBV_ODP_SUPPORT_READ} : 0U));
+  }
+  impl_->lines = registered(*impl_->device, memory.lines, config.options.paging);
   if (!memory.one_block()) {
-    impl_->own_records = registered(*impl_->device, {.data = memory.records.data(), .bytes = memory.records.size()});
+    impl_->own_records = registered(*impl_->device, {.data = memory.records.data(), .bytes = memory.records.size()},
+                                    config.options.paging);
   }
   const NotFree not_free = config.flow == Flow::credits ? NotFree::late : NotFree::overrun;
   auto& ports = impl_->ports;
@@ -64,8 +71,8 @@ VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, const ReceiverMemory&
   for (std::uint32_t t = 0; t < config.threads; ++t) {
     std::vector<EventDtp*> own;
     for (std::size_t d = t; d < ports.size(); d += config.threads) own.push_back(ports[d].get());
-    impl_->threads.push_back(std::make_unique<ReceiverThread>(config, t, impl_->device, memory.records, own, queues,
-                                                              bell, *impl_->counters[t]));
+    impl_->threads.push_back(std::make_unique<ReceiverThread>(config, t, impl_->device, memory.records, *impl_->lines,
+                                                              own, queues, bell, *impl_->counters[t]));
     add_thread(*impl_->threads.back(), *impl_->counters[t]);
   }
 }

@@ -23,9 +23,12 @@ constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often,
 // again.
 std::uint32_t receives_of(const EventDtp& port) { return 2 * port.assembly.dtp().placement.slots; }
 
-std::uint32_t entries_of(const std::vector<EventDtp*>& ports) {
+std::uint32_t entries_of(const std::vector<EventDtp*>& ports, Operation operation) {
   std::uint32_t entries = 0;
-  for (const EventDtp* port : ports) entries += receives_of(*port) + kCreditDepth;
+  for (const EventDtp* port : ports) {
+    entries += receives_of(*port) + kCreditDepth;
+    if (operation == Operation::read) entries += Reads::receives_for(0) + Reads::kDepth;
+  }
   return entries;
 }
 
@@ -33,24 +36,31 @@ std::uint32_t entries_of(const std::vector<EventDtp*>& ports) {
 
 ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number,
                                const std::shared_ptr<Device>& device, std::span<std::byte> region,
-                               const std::vector<EventDtp*>& ports, ArrivalQueues& queues, Doorbell& bell,
-                               VerbsCounters& counters)
+                               const Registration& lines, const std::vector<EventDtp*>& ports, ArrivalQueues& queues,
+                               Doorbell& bell, VerbsCounters& counters)
     : config_(config),
       number_(number),
       output_(queues, bell, number, config.threads),
       counters_(&counters),
       handler_(region, counters),
-      most_completions_(entries_of(ports)),
-      completions_(device, entries_of(ports),
+      most_completions_(entries_of(ports, config.options.operation)),
+      completions_(device, entries_of(ports, config.options.operation),
                    config.poll == Poll::event ? CompletionQueue::Channel::events : CompletionQueue::Channel::none),
       sleep_("verbs") {
+  const bool offered = config.options.operation == Operation::read;
   for (EventDtp* port : ports) {
+    const std::uint32_t receives = receives_of(*port);
     const QueuePairConfig pair{.transport = config.options.transport,
                                .pmtu = config.options.pmtu,
-                               .send_depth = kCreditDepth,
-                               .receive_depth = receives_of(*port),
-                               .inline_bytes = sizeof ConnectedDtp::words};
+                               .send_depth = kCreditDepth + (offered ? Reads::kDepth : 0),
+                               .receive_depth = offered ? Reads::receives_for(receives) : receives,
+                               .inline_bytes = sizeof ConnectedDtp::words,
+                               .reads = offered ? kReadsInFlight : std::uint8_t{0}};
     dtps_.push_back(std::make_unique<ConnectedDtp>(device, completions_, pair, *port));
+    if (offered) {
+      dtps_.back()->reads.emplace(device, dtps_.back()->pair, lines, *port, pair.receive_depth, counters);
+      continue;
+    }
     if (!dtps_.back()->pair.post_receives(pair.receive_depth)) {
       throw ResourceError(fmt::format(
           "verbs: {} takes no receives without memory, which immediates need; use another device", device->name()));
@@ -79,21 +89,44 @@ void ReceiverThread::complete(const ibv_wc& completion, std::int64_t now) noexce
     return;
   }
   if (completion.status == IBV_WC_WR_FLUSH_ERR) return;  // the queue pair ends
-  dtp->pair.post_receives(1);                            // before processing: the next event finds one
-  switch (completion.status) {
+  return dtp->reads ? complete_offered(*dtp, completion, now) : complete_receive(*dtp, completion, now);
+}
+
+bool ReceiverThread::count_failure(ibv_wc_status status) noexcept {
+  switch (status) {
     case IBV_WC_SUCCESS:
-      break;
+      return false;
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_ACCESS_ERR:
     case IBV_WC_REM_ACCESS_ERR:
-      return counters_->refused_key.add(1);
+      counters_->refused_key.add(1);
+      return true;
     default:
-      return counters_->malformed.add(1);
+      counters_->malformed.add(1);
+      return true;
   }
+}
+
+void ReceiverThread::complete_offered(ConnectedDtp& dtp, const ibv_wc& completion, std::int64_t now) noexcept {
+  if (count_failure(completion.status)) return;
+  if (completion.wr_id == Reads::kRead) {
+    dtp.reads->completed();
+    dtp.reads->proceed();
+  } else if (completion.opcode == IBV_WC_RECV) {
+    dtp.reads->offer(completion.wr_id, completion.byte_len);
+  } else {
+    dtp.reads->event(completion.wr_id, __builtin_bswap32(completion.imm_data));
+  }
+  while (const auto immediate = dtp.reads->next_event()) handler_.event(*dtp.port, *immediate, now, output_);
+}
+
+void ReceiverThread::complete_receive(ConnectedDtp& dtp, const ibv_wc& completion, std::int64_t now) noexcept {
+  dtp.pair.post_receives(1);  // before processing: the next event finds one
+  if (count_failure(completion.status)) return;
   if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
     return counters_->malformed.add(1);
   }
-  handler_.event(*dtp->port, __builtin_bswap32(completion.imm_data), now, output_);
+  handler_.event(*dtp.port, __builtin_bswap32(completion.imm_data), now, output_);
 }
 
 int ReceiverThread::take(std::int64_t now) noexcept {
@@ -112,7 +145,7 @@ void ReceiverThread::write_credits(std::int64_t now) noexcept {
   for (auto& dtp : dtps_) {
     if (!dtp->source || dtp->in_flight == kCreditDepth) continue;
     const std::uint64_t granted = dtp->port->assembly.granted();
-    const std::uint64_t bytes = dtp->port->received_bytes;
+    const std::uint64_t bytes = dtp->reads ? dtp->reads->finished() : dtp->port->received_bytes;
     const bool news = granted != dtp->words[0] || bytes != dtp->words[1];
     if (!news && now - dtp->sent_ns < kCreditNs) continue;
     dtp->words[0] = granted;

@@ -11,6 +11,7 @@
 #include "rashpa/link/arrivals/threaded_receiver.hpp"
 #include "rashpa/link/file_sleep.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
+#include "rashpa/link/verbs/reads.hpp"
 #include "rashpa/link/verbs/receiver.hpp"
 
 namespace rashpa::link::verbs {
@@ -24,10 +25,11 @@ struct VerbsCounters : ReceiverCounters {
 /// One thread of a VerbsReceiver, with its completion queue and the queue pairs of its DTPs.
 class ReceiverThread final : public LinkThread {
  public:
-  /// Creates the queues. `ports` are the DTPs of this thread. Throws ResourceError.
+  /// Creates the queues. `region` has the records; `lines` is the registration of the pixels. `ports` are the DTPs of
+  /// this thread. Throws ResourceError.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, const std::shared_ptr<Device>& device,
-                 std::span<std::byte> region, const std::vector<EventDtp*>& ports, ArrivalQueues& queues,
-                 Doorbell& bell, VerbsCounters& counters);
+                 std::span<std::byte> region, const Registration& lines, const std::vector<EventDtp*>& ports,
+                 ArrivalQueues& queues, Doorbell& bell, VerbsCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
@@ -44,15 +46,19 @@ class ReceiverThread final : public LinkThread {
     ConnectedDtp(std::shared_ptr<Device> device, const CompletionQueue& queue, const QueuePairConfig& config,
                  EventDtp& dtp)
         : pair(std::move(device), queue, config), port(&dtp) {}
+    std::optional<Reads> reads;  // where sources only offer pixels; its memory goes after the pair
     QueuePair pair;
     EventDtp* port;
     std::optional<Endpoint> source;
-    std::uint64_t words[2] = {0, 0};  // sent last: images granted, payload bytes received
+    std::uint64_t words[2] = {0, 0};  // sent last: images granted, payload bytes received, or runs read
     std::int64_t sent_ns = 0;
     std::uint32_t in_flight = 0;  // credits
   };
   int take(std::int64_t now) noexcept;
   void complete(const ibv_wc& completion, std::int64_t now) noexcept;
+  bool count_failure(ibv_wc_status status) noexcept;
+  void complete_receive(ConnectedDtp& dtp, const ibv_wc& completion, std::int64_t now) noexcept;
+  void complete_offered(ConnectedDtp& dtp, const ibv_wc& completion, std::int64_t now) noexcept;
   void decide_all(std::int64_t now, Taken taken) noexcept;
   void write_credits(std::int64_t now) noexcept;
   [[nodiscard]] ConnectedDtp* dtp_of(std::uint32_t qpn) noexcept;

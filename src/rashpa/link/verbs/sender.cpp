@@ -41,10 +41,15 @@ memory::DmaBlock whole(const memory::Buffer& buffer) { return {.data = buffer.da
 }  // namespace
 
 SourceMemory register_sources(const std::string& device, const std::string& address,
-                              std::span<const memory::DmaBlock> blocks) {
+                              std::span<const memory::DmaBlock> blocks, const Options& options) {
   SourceMemory memory{Device::open(device, address), {}};
+  const bool pulled = options.operation == Operation::read;
+  if (options.paging == Paging::on_demand) {
+    memory.device->check_paging(pulled ? IBV_ODP_SUPPORT_READ : IBV_ODP_SUPPORT_WRITE);
+  }
+  const memory::DmaAccess access = pulled ? memory::DmaAccess::peer_read : memory::DmaAccess::read;
   for (const memory::DmaBlock& block : blocks) {
-    memory.blocks.push_back(memory.device->register_first({&block, 1}, memory::DmaAccess::read));
+    memory.blocks.push_back(memory.device->register_first({&block, 1}, access, options.paging));
   }
   return memory;
 }

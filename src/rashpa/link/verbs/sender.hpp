@@ -17,9 +17,10 @@ struct SourceMemory {
   std::vector<std::shared_ptr<const Registration>> blocks;
 };
 
-/// Opens the device with `address` and registers the frames for reading. Throws ResourceError.
+/// Opens the device with `address` and registers the frames for reading, by the receiver itself where `options` say so.
+/// Throws ResourceError.
 SourceMemory register_sources(const std::string& device, const std::string& address,
-                              std::span<const memory::DmaBlock> blocks);
+                              std::span<const memory::DmaBlock> blocks, const Options& options = {});
 
 struct SenderConfig {
   SourceMemory memory;

@@ -105,6 +105,13 @@ def _transport_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]
     for kind in dict.fromkeys(kinds) if "verbs" in kinds else ():
         if getattr(link.of(kind), "transport", "") == "ud":
             yield f'{source.where(("link", kind, "transport"))}: ud has no RDMA WRITE, so that an RNIC cannot take or send it; "uc" or "rc", or kind "roce"'
+    if "verbs" in kinds and link.of("verbs").paging == "on_demand" and link.of("verbs").transport != "rc":
+        yield (
+            f"{source.where(('link', 'verbs', 'paging'))}: on_demand; a page that must be fetched delays its packet, which only transport rc waits for: "
+            'transport = "rc", or "pinned"'
+        )
+    if "verbs" in kinds and link.of("verbs").operation == "read":
+        yield from _read_problems(link, source)
     roce = link.of("roce")
     if roce.transport == "ud" and roce.packetisation != "only" and "roce" in kinds:
         yield f'{source.where(("link", "roce", "packetisation"))}: {roce.packetisation}; with transport ud a message is one packet: "only"'
@@ -118,6 +125,16 @@ def _transport_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]
             f"{source.where(('link', 'roce', 'window_bytes'))}: {roce.window_bytes} bytes are less than one packet of pmtu {roce.pmtu}; more, or 0 for "
             "none"
         )
+
+
+def _read_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]:
+    where = source.where(("link", "verbs", "operation"))
+    if link.of("verbs").transport != "rc":
+        yield f'{where}: read; transport uc has no RDMA READ: transport = "rc", or "write"'
+    if link.source_kind != link.destination_kind:
+        yield f'{where}: read; {link.source_kind} → {link.destination_kind} offers nothing to read: kind = "verbs" for both ends, or "write"'
+    if link.flow != "credits":
+        yield f'{where}: read; a receiver counts in its credits what it has read: flow = "credits", or "write"'
 
 
 def _unlike_ends(link: toml.Link, source: RunFileSource) -> Iterator[str]:
@@ -154,6 +171,10 @@ def _framing_problems(link: toml.Link, nodes: Sequence[PlannedNode], source: Run
 def _address_problems(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
     for node in nodes:
         try:
-            ipaddress.ip_address(node.address)
+            if ipaddress.ip_address(node.address).is_multicast:
+                yield (
+                    f'{source.where(node.key("address"))}: "{node.address}" is an address of many; each DTP is sent to one receiver, which grants its '
+                    "slots: the address of one interface"
+                )
         except ValueError:
             yield f'{source.where(node.key("address"))}: "{node.address}" is no IPv4 or IPv6 address; give a numeric one, such as 127.0.0.1'

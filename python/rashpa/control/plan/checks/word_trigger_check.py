@@ -36,6 +36,8 @@ def _buffer_problems(
         yield f'{where}: word, and the host compares lines (link.{kind}.verify); verify = "off", or trigger = "auto"'
     if kind == "verbs" and file.link.of(kind).transport != "rc":
         yield f'{where}: word, and transport uc loses lines that nobody misses; link.verbs.transport = "rc", or trigger = "auto"'
+    if kind == "verbs" and file.link.of("verbs").operation == "read":
+        yield f'{where}: word, and a source whose images are read writes no words behind them; link.verbs.operation = "write", or trigger = "auto"'
     if kind == "verbs" and receiver.source_kind != kind:
         yield f'{where}: word, and a source of link {receiver.source_kind} writes no words behind its images; link.kind = "verbs" on both sides, or trigger = "auto"'
     if file.link.flow != "credits":

@@ -33,6 +33,12 @@ struct Queue : ibv_cq {
   bool armed = false;
 };
 
+/// A posted receive, with its memory if it has any.
+struct Receive {
+  std::uint64_t id = 0;
+  ibv_sge memory{};
+};
+
 struct Pair : ibv_qp {
   std::uint32_t most_sends = 0;
   std::uint32_t most_receives = 0;
@@ -40,15 +46,20 @@ struct Pair : ibv_qp {
   std::uint32_t peer = 0;
   std::uint32_t sends = 0;      // that no polled completion has retired
   std::uint32_t unretired = 0;  // since the last one with a completion
-  std::deque<std::uint64_t> receives;
+  std::deque<Receive> receives;
+  unsigned access = 0;        // that the peer has
+  std::uint32_t asks = 0;     // RDMA READs in flight that it may have
+  std::uint32_t answers = 0;  // of its peer
 };
 
 /// A message that has left its queue pair.
 struct Message {
   std::uint32_t from = 0;
   std::uint64_t id = 0;
+  ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
   bool signalled = false;
   std::uint32_t retired = 0;
+  ibv_sge into{};  // of a READ
   std::uint64_t address = 0;
   std::uint32_t rkey = 0;
   bool has_immediate = false;
@@ -75,6 +86,9 @@ class Rnic {
   Regions regions;
   Fates fates;
   bool holds = false;
+  bool holds_reads = false;
+  [[nodiscard]] std::size_t held() const noexcept { return wire_.size(); }
+  [[nodiscard]] std::size_t untaken() const;
 
  private:
   int check(const Pair& pair, const ibv_send_wr& request) const;
@@ -82,7 +96,10 @@ class Rnic {
   void pump();
   /// Returns false while the message must stay on the wire, because a reliable peer has no receive for it.
   bool deliver(Message& message);
-  Regions::Find place(const Pair& to, const Message& message, Region*& region);
+  ibv_wc_status read(const Pair& from, const Pair& to, const Message& message);
+  ibv_wc_status write(Pair& to, const Message& message);
+  ibv_wc_status take(Pair& to, const Message& message);
+  void complete_receive(Pair& to, const Message& message, ibv_wc_opcode opcode, ibv_wc_status status);
   void complete_send(Pair* from, const Message& message, ibv_wc_status status);
   static void put(ibv_cq* queue, const Entry& entry);
 

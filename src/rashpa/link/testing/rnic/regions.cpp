@@ -50,7 +50,8 @@ Region* Regions::add(ibv_pd* domain, std::byte* data, std::size_t bytes, std::ui
     errno = EFAULT;
     return nullptr;
   }
-  if (at % kPage != iova % kPage) {
+  const bool paged = (access & IBV_ACCESS_ON_DEMAND) != 0;
+  if (at % kPage != iova % kPage || (paged && abilities.on_demand_of_rc == 0)) {
     errno = EINVAL;
     return nullptr;
   }
@@ -97,11 +98,11 @@ void Regions::remove(Region* region) {
 }
 
 Regions::Find Regions::find(const ibv_pd* domain, std::uint32_t rkey, std::uint64_t address, std::uint64_t bytes,
-                            Region*& out) const {
+                            unsigned right, Region*& out) const {
   const auto found = by_key_.find(rkey);
   if (found == by_key_.end() || found->second->pd != domain) return Find::wrong_key;
   Region& region = *found->second;
-  if ((region.access & IBV_ACCESS_REMOTE_WRITE) == 0) return Find::not_writable;
+  if ((region.access & right) == 0) return Find::no_right;
   if (!inside(region.iova, region.length, address, bytes)) return Find::out_of_bounds;
   out = &region;
   return Find::found;
@@ -112,6 +113,14 @@ const std::byte* Regions::local(const ibv_pd* domain, const ibv_sge& piece) cons
     if (region->lkey != piece.lkey || region->pd != domain || region->memory == nullptr) continue;
     if (!inside(region->iova, region->length, piece.addr, piece.length)) continue;
     return region->memory + (piece.addr - region->iova);
+  }
+  return nullptr;
+}
+
+Region* Regions::local_writable(const ibv_pd* domain, const ibv_sge& piece) const {
+  for (const auto& [key, region] : by_key_) {
+    if (region->lkey != piece.lkey || region->pd != domain || (region->access & IBV_ACCESS_LOCAL_WRITE) == 0) continue;
+    if (inside(region->iova, region->length, piece.addr, piece.length)) return region.get();
   }
   return nullptr;
 }

@@ -29,7 +29,7 @@ struct Region : ibv_mr {
 /// All registrations of the device. The caller holds the device's lock.
 class Regions {
  public:
-  enum class Find : std::uint8_t { found, wrong_key, out_of_bounds, not_writable };
+  enum class Find : std::uint8_t { found, wrong_key, out_of_bounds, no_right };
 
   /// Returns null with errno set, as the kernel refuses.
   Region* add(ibv_pd* domain, std::byte* data, std::size_t bytes, std::uint64_t iova, unsigned access);
@@ -37,10 +37,13 @@ class Regions {
                    unsigned access);
   /// Ends a registration, after all written bytes have reached its memory.
   void remove(Region* region);
-  /// Finds the registration of a remote write.
-  Find find(const ibv_pd* domain, std::uint32_t rkey, std::uint64_t address, std::uint64_t bytes, Region*& out) const;
+  /// Finds the registration of a remote access, which needs the `right` (IBV_ACCESS_REMOTE_…).
+  Find find(const ibv_pd* domain, std::uint32_t rkey, std::uint64_t address, std::uint64_t bytes, unsigned right,
+            Region*& out) const;
   /// Returns the local memory of a request; null when `lkey` does not allow it.
   [[nodiscard]] const std::byte* local(const ibv_pd* domain, const ibv_sge& piece) const;
+  /// Returns the registration of local memory that the device itself fills; null when `lkey` does not allow it.
+  [[nodiscard]] Region* local_writable(const ibv_pd* domain, const ibv_sge& piece) const;
   void write(Region& region, std::uint64_t address, std::span<const std::byte> bytes);
   void flush();
   [[nodiscard]] std::size_t unseen_bytes() const noexcept;
@@ -58,7 +61,7 @@ class Regions {
   void put(const Unseen& unseen) const;
   Region* keep(std::unique_ptr<Region> region);
 
-  std::map<std::uint32_t, std::unique_ptr<Region>> by_key_;  // of remote writes
+  std::map<std::uint32_t, std::unique_ptr<Region>> by_key_;  // of remote accesses
   std::deque<Unseen> unseen_;
   std::uint32_t last_key_ = 0x1000;
 };

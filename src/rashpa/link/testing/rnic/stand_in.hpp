@@ -15,6 +15,9 @@ namespace rashpa::link::testing::rnic {
 struct Abilities {
   bool dma_bufs = true;      ///< false: as Soft-RoCE, EOPNOTSUPP
   bool peer_memory = false;  ///< true: nvidia-peermem is loaded
+  /// IBV_ODP_SUPPORT_… of RC, as of RNICs and of rxe since Linux 6.15; 0: no paging on demand, as of older ones
+  std::uint32_t on_demand_of_rc = 0;
+  int most_reads = 16;  ///< RDMA READs in flight of a queue pair
 };
 
 /// The writes so far, by their fate.
@@ -23,6 +26,8 @@ struct Fates {
   std::uint64_t wrong_key = 0;      ///< refused: no such registration, or of another protection domain
   std::uint64_t out_of_bounds = 0;  ///< refused: not inside the registration
   std::uint64_t not_writable = 0;   ///< refused: registered without remote write
+  std::uint64_t read = 0;           ///< RDMA READs that were answered
+  std::uint64_t not_readable = 0;   ///< refused: registered, or connected, without remote read
   std::uint64_t late = 0;           ///< refused: the queue pair has ended
   std::uint64_t flushes = 0;        ///< calls of flush()
 };
@@ -41,6 +46,12 @@ void set_writer(WriteFile writer);
 void hold();
 /// Delivers up to `messages` of those on the wire, in their order.
 void deliver(std::size_t messages);
+/// Keeps RDMA READs, and all messages posted behind them, on the wire until let_go().
+void hold_reads();
+/// Returns the number of messages on the wire.
+[[nodiscard]] std::size_t held();
+/// Returns the completions of receives that no thread has taken yet.
+[[nodiscard]] std::size_t untaken();
 /// Delivers all messages on the wire, and no longer holds later ones.
 void let_go();
 /// Makes all written bytes in accelerators' memory visible.

@@ -36,6 +36,16 @@ int req_notify_cq(ibv_cq* queue, int /*solicited_only*/) {
   return 0;
 }
 
+int query_device_ex(ibv_context* /*context*/, const ibv_query_device_ex_input* /*input*/,
+                    ibv_device_attr_ex* attributes, std::size_t /*bytes*/) {
+  const auto lock = locked();
+  const std::uint32_t operations = Rnic::the().regions.abilities.on_demand_of_rc;
+  *attributes = {};
+  attributes->odp_caps.general_caps = operations != 0 ? std::uint64_t{IBV_ODP_SUPPORT} : 0;
+  attributes->odp_caps.per_transport_caps.rc_odp_caps = operations;
+  return 0;
+}
+
 ibv_device& device() {
   static ibv_device one = [] {
     ibv_device made{};
@@ -73,6 +83,18 @@ void set_writer(WriteFile writer) {
 void hold() {
   const auto lock = locked();
   Rnic::the().holds = true;
+}
+void hold_reads() {
+  const auto lock = locked();
+  Rnic::the().holds_reads = true;
+}
+std::size_t held() {
+  const auto lock = locked();
+  return Rnic::the().held();
+}
+std::size_t untaken() {
+  const auto lock = locked();
+  return Rnic::the().untaken();
 }
 void let_go() {
   const auto lock = locked();
@@ -117,7 +139,11 @@ void ibv_free_device_list(ibv_device** list) { delete[] list; }
 const char* ibv_get_device_name(ibv_device* one) { return static_cast<const char*>(one->name); }
 
 ibv_context* ibv_open_device(ibv_device* one) {
-  auto* const context = new ibv_context{};
+  auto* const extended = new verbs_context{};
+  extended->sz = sizeof *extended;
+  extended->query_device_ex = &query_device_ex;
+  ibv_context* const context = &extended->context;
+  context->abi_compat = __VERBS_ABI_IS_EXTENDED;
   context->device = one;
   context->ops.post_send = &post_send;
   context->ops.post_recv = &post_recv;
@@ -126,13 +152,15 @@ ibv_context* ibv_open_device(ibv_device* one) {
   return context;
 }
 int ibv_close_device(ibv_context* context) {
-  delete context;
+  delete verbs_get_ctx(context);
   return 0;
 }
 
 int ibv_query_device(ibv_context* /*context*/, ibv_device_attr* attributes) {
   *attributes = {};
+  const auto lock = locked();
   attributes->max_qp_wr = 8192;
+  attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = Rnic::the().regions.abilities.most_reads;
   return 0;
 }
 int ibv_query_port(ibv_context* /*context*/, std::uint8_t /*port*/, _compat_ibv_port_attr* compatible) {
@@ -243,6 +271,9 @@ int ibv_modify_qp(ibv_qp* given, ibv_qp_attr* attributes, int mask) {
   const auto lock = locked();
   Pair& pair = *static_cast<Pair*>(given);
   if ((mask & IBV_QP_DEST_QPN) != 0) pair.peer = attributes->dest_qp_num;
+  if ((mask & IBV_QP_ACCESS_FLAGS) != 0) pair.access = attributes->qp_access_flags;
+  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) pair.asks = attributes->max_rd_atomic;
+  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) pair.answers = attributes->max_dest_rd_atomic;
   if ((mask & IBV_QP_STATE) == 0) return 0;
   if (attributes->qp_state == IBV_QPS_ERR) {
     Rnic::the().fail(pair);

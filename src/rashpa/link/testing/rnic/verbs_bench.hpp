@@ -14,11 +14,19 @@
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/testing/rnic/exported_images.hpp"
 #include "rashpa/link/testing/testing.hpp"
+#include "rashpa/link/verbs/offer_sender.hpp"
 #include "rashpa/link/verbs/receiver.hpp"
 #include "rashpa/link/verbs/sender.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::link::testing::rnic {
+
+/// How sources and receiver use the RNIC.
+struct BenchWays {
+  verbs::Paging paging = verbs::Paging::pinned;
+  verbs::Operation operation = verbs::Operation::write;
+  bool readable = true;  ///< false: frames are registered as for operation write
+};
 
 /// `device`: lines lie in ExportedImages, or in memory of a real device (`elsewhere`, lines_end() bytes); else they are
 /// in one block of host memory with the records.
@@ -36,7 +44,8 @@ class VerbsBench {
   /// Words::written: last words lie behind the lines, with transport rc; Words::missing: as if sources were old.
   enum class Words : std::uint8_t { none, written, missing };
   VerbsBench(Transport transport, bool device, std::uint32_t dtps, std::uint64_t images,
-             std::optional<Verify> verify = {}, const memory::DmaBlock& elsewhere = {}, Words words = Words::none)
+             std::optional<Verify> verify = {}, const memory::DmaBlock& elsewhere = {}, Words words = Words::none,
+             const BenchWays& ways = {})
       : frames_(std::size_t{kSent} * dtps * kLines * kLineBytes, memory::MemoryKind::pageable) {
     wire::testing::fill(frames_.bytes(), 7);
     const std::uint64_t slots_bytes = std::uint64_t{kSlots} * kLines * kLineBytes;
@@ -55,6 +64,8 @@ class VerbsBench {
     queues_ = ArrivalQueues(dtps, 64);
     verbs::ReceiverConfig config{.address = "127.0.0.1", .poll = Poll::event};
     config.options.transport = transport;
+    config.options.paging = ways.paging;
+    config.options.operation = ways.operation;
     config.options.verify = verify.value_or(device ? Verify::off : Verify::all);
     ReceiverMemory memory = device ? ReceiverMemory(lines_, host_.bytes()) : ReceiverMemory(host_.bytes());
     if (words != Words::none) memory.words = device ? lines_end : lines_end + records;
@@ -62,19 +73,26 @@ class VerbsBench {
       std::memset(images_->block().data + lines_end, 0xFF, dtps * kWordDistance);  // as a receiver clears them
     }
     receiver_ = std::make_unique<verbs::VerbsReceiver>(config, memory, dtps_, queues_, bell_);
+    verbs::Options of_frames = config.options;
+    if (!ways.readable) of_frames.operation = verbs::Operation::write;
     const memory::DmaBlock sent{.data = frames_.data(), .bytes = frames_.size()};
-    const verbs::SourceMemory source = verbs::register_sources("", "127.0.0.1", {&sent, 1});
+    const verbs::SourceMemory source = verbs::register_sources("", "127.0.0.1", {&sent, 1}, of_frames);
     std::vector<Endpoint> ends;
+    const bool offered = ways.operation == verbs::Operation::read;
     for (std::uint32_t d = 0; d < dtps; ++d) {
       verbs::SenderConfig each{};
       each.memory = source;
       each.destination = receiver_->endpoints()[d];
       if (words == Words::missing) each.destination.word_offset = 0;
-      each.options.transport = transport;
+      each.options = config.options;
       each.options.window_bytes = 0;
       each.dtp = dtps_[d].id;
       each.slots = kSlots;
-      senders_.push_back(std::make_unique<verbs::VerbsSender>(each));
+      if (offered) {
+        senders_.push_back(std::make_unique<verbs::OfferSender>(each));
+      } else {
+        senders_.push_back(std::make_unique<verbs::VerbsSender>(each));
+      }
       ends.push_back(senders_.back()->endpoint());
     }
     receiver_->connect(ends);
@@ -82,6 +100,7 @@ class VerbsBench {
 
   void start() { receiver_->start(); }
   [[nodiscard]] verbs::VerbsReceiver& receiver() { return *receiver_; }
+  void end_receiver() { receiver_.reset(); }
   [[nodiscard]] Sender& sender(std::uint32_t dtp) { return *senders_[dtp]; }
   [[nodiscard]] ExportedImages* images() const { return images_.get(); }
   [[nodiscard]] const std::vector<ReceiverDtp>& dtps() const { return dtps_; }
@@ -158,7 +177,7 @@ class VerbsBench {
   ArrivalQueues queues_{1, 16};
   Doorbell bell_;
   std::unique_ptr<verbs::VerbsReceiver> receiver_;
-  std::vector<std::unique_ptr<verbs::VerbsSender>> senders_;
+  std::vector<std::unique_ptr<Sender>> senders_;
 };
 
 }  // namespace rashpa::link::testing::rnic

@@ -19,6 +19,7 @@ namespace rnic = testing::rnic;
 struct Case {
   Transport transport;
   bool device;
+  verbs::Operation operation = verbs::Operation::write;
 };
 
 class VerbsLink : public ::testing::TestWithParam<Case> {
@@ -27,7 +28,14 @@ class VerbsLink : public ::testing::TestWithParam<Case> {
     Fresh() { rnic::reset(); }
   };
   Fresh fresh_;  // before anything is registered
-  rnic::VerbsBench bench_{GetParam().transport, GetParam().device, 2, 200};
+  rnic::VerbsBench bench_{GetParam().transport,
+                          GetParam().device,
+                          2,
+                          200,
+                          {},
+                          {},
+                          rnic::VerbsBench::Words::none,
+                          {.operation = GetParam().operation}};
 };
 
 TEST_P(VerbsLink, each_image_arrives_once_with_its_pixels_behind_the_flush) {
@@ -52,8 +60,12 @@ TEST_P(VerbsLink, each_image_arrives_once_with_its_pixels_behind_the_flush) {
   const Counts stats = bench_.receiver().stats();
   EXPECT_EQ(stats["bad_records"] + stats["malformed"] + stats["refused_key"], 0U);
   const rnic::Fates fates = rnic::fates();
-  EXPECT_EQ(fates.wrong_key + fates.out_of_bounds + fates.not_writable + fates.late, 0U);
+  EXPECT_EQ(fates.wrong_key + fates.out_of_bounds + fates.not_writable + fates.not_readable + fates.late, 0U);
+  EXPECT_EQ(fates.read, GetParam().operation == verbs::Operation::read ? 2U * 200 * rnic::VerbsBench::kLines : 0U);
 }
+
+/// The ways of operation = write; tests of the other one are in offered_images_test.cpp.
+class WrittenLines : public VerbsLink {};
 
 TEST_P(VerbsLink, records_have_a_key_of_their_own_where_they_lie_elsewhere) {
   for (const Endpoint& end : bench_.receiver().endpoints()) {
@@ -70,7 +82,7 @@ TEST_P(VerbsLink, records_have_a_key_of_their_own_where_they_lie_elsewhere) {
       << how;
 }
 
-TEST_P(VerbsLink, a_line_outside_the_images_is_refused_and_its_neighbours_come) {
+TEST_P(WrittenLines, that_lie_outside_the_images_are_refused_and_their_neighbours_come) {
   bench_.start();
   ASSERT_TRUE(bench_.send(0, 0));
   ASSERT_TRUE(bench_.next().has_value());
@@ -87,13 +99,18 @@ TEST_P(VerbsLink, a_line_outside_the_images_is_refused_and_its_neighbours_come) 
   bench_.receiver().stop();
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, VerbsLink,
-                         ::testing::Values(Case{Transport::uc, false}, Case{Transport::uc, true},
-                                           Case{Transport::rc, false}, Case{Transport::rc, true}),
-                         [](const auto& param) {
-                           return std::string(param.param.transport == Transport::uc ? "uc_" : "rc_") +
-                                  (param.param.device ? "device" : "host");
-                         });
+std::string name_of(const ::testing::TestParamInfo<Case>& param) {
+  return std::string(param.param.transport == Transport::uc ? "uc_" : "rc_") +
+         (param.param.device ? "device" : "host") + (param.param.operation == verbs::Operation::read ? "_read" : "");
+}
+
+constexpr Case kWritten[] = {
+    {Transport::uc, false}, {Transport::uc, true}, {Transport::rc, false}, {Transport::rc, true}};
+constexpr Case kRead[] = {{Transport::rc, false, verbs::Operation::read},
+                          {Transport::rc, true, verbs::Operation::read}};
+INSTANTIATE_TEST_SUITE_P(Ways, VerbsLink, ::testing::ValuesIn(kWritten), name_of);
+INSTANTIATE_TEST_SUITE_P(Read, VerbsLink, ::testing::ValuesIn(kRead), name_of);
+INSTANTIATE_TEST_SUITE_P(Ways, WrittenLines, ::testing::ValuesIn(kWritten), name_of);
 
 TEST(VerbsLines, on_a_device_cannot_be_verified_by_the_link) {
   rnic::reset();
@@ -103,6 +120,60 @@ TEST(VerbsLines, on_a_device_cannot_be_verified_by_the_link) {
   } catch (const ConfigError& error) {
     EXPECT_EQ(std::string(error.what()).rfind("verbs: verify compares", 0), 0U) << error.what();
   }
+}
+
+std::string refusal(Transport transport, std::uint32_t operations) {
+  rnic::reset();
+  rnic::set({.on_demand_of_rc = operations});
+  try {
+    const rnic::VerbsBench bench(transport, false, 1, 10, {}, {}, rnic::VerbsBench::Words::none,
+                                 {.paging = verbs::Paging::on_demand});
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Paging, on_demand_is_used_where_the_device_can_write_so) {
+  rnic::reset();
+  rnic::set({.on_demand_of_rc = IBV_ODP_SUPPORT_WRITE});
+  rnic::VerbsBench bench(Transport::rc, false, 1, 3, {}, {}, rnic::VerbsBench::Words::none,
+                         {.paging = verbs::Paging::on_demand});
+  const std::string how = able<Registering>(bench.receiver())->registration();
+  EXPECT_EQ(how, "standin0: registration at iova 0 of host memory, paged on demand");
+  bench.start();
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    ASSERT_TRUE(bench.send(0, k));
+    const auto arrival = bench.next();
+    ASSERT_TRUE(arrival.has_value());
+    EXPECT_EQ(arrival->proof, Proof::crc);
+  }
+  bench.receiver().stop();
+}
+
+TEST(Paging, a_device_that_pins_memory_is_refused_with_what_to_do) {
+  const std::string said = refusal(Transport::rc, 0);
+  EXPECT_EQ(said.rfind("link.verbs.paging: on_demand, and standin0 pins all memory", 0), 0U) << said;
+  EXPECT_NE(said.find("set paging = \"pinned\""), std::string::npos) << said;
+}
+
+TEST(Paging, a_device_that_cannot_write_so_is_refused_with_its_operations) {
+  const std::string said = refusal(Transport::rc, IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_READ);
+  EXPECT_NE(said.find("standin0 does only 0x9 of the operations 0x4 of RC so"), std::string::npos) << said;
+}
+
+TEST(Paging, of_an_unreliable_connection_is_refused) {
+  EXPECT_EQ(refusal(Transport::uc, IBV_ODP_SUPPORT_WRITE).rfind("verbs: paging on_demand delays packets", 0), 0U);
+}
+
+TEST(Paging, registration_on_demand_fails_at_a_device_without_it) {
+  rnic::reset();
+  const auto device = verbs::Device::open("standin0", "127.0.0.1");
+  const memory::Buffer there(8192, memory::MemoryKind::pageable);
+  const memory::DmaBlock block{.data = there.data(), .bytes = there.size()};
+  EXPECT_THROW(
+      static_cast<void>(device->register_first({&block, 1}, memory::DmaAccess::write, verbs::Paging::on_demand)),
+      ResourceError);
 }
 
 TEST(TwoKeys, the_record_goes_with_the_key_of_records) {
