@@ -6,7 +6,7 @@ over loopback on one machine, with UDP_GRO. The rates are those of all senders: 
 its processor time for each byte. The ways take turns in each round.
 
 Prints rows; --json writes them with machine facts. Usage: sls_gather.py BENCH [--ways copied,gathered,host] [--gbps 160,20] [--ports 4] [--rounds 3]
-[--seconds 3] [--pool-kib 2048] [--json OUT.json]. BENCH: build/release/bench/rashpa_sls_rate_bench. gbps: of pixels.
+[--seconds 3] [--engine socket] [--pool-kib 2048] [--json OUT.json]. BENCH: build/release/bench/rashpa_sls_rate_bench. gbps: of pixels.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def flow(options: argparse.Namespace, way: str, gbps: float) -> dict[str, Any]:
     """Play one flow; return the rate of pixels in Gb/s, processor seconds for each gigabyte, and the counters."""
     bench, ports = options.bench.resolve(), options.ports
     place = [f"address={ADDRESS}"]
-    words = [*place, f"port={FIRST_PORT}", f"ports={ports}", "threads=1", f"images={way}"]
+    words = [*place, f"port={FIRST_PORT}", f"ports={ports}", "threads=1", f"images={way}", f"engine={options.engine}"]
     lasts = [f"seconds={options.seconds + DRAINED_S}", f"pool_kib={options.pool_kib}"]
     receiver = subprocess.Popen([bench, "receive", *words, *lasts], stdout=subprocess.PIPE, text=True)
     wait_for_port(FIRST_PORT + ports - 1)
@@ -43,6 +43,7 @@ def flow(options: argparse.Namespace, way: str, gbps: float) -> dict[str, Any]:
     return {
         "got_gbps": round(8e-9 * got["payload_bytes"] / got["over_s"], 2),
         "cpu_s_per_gb": round(1e9 * got["cpu_s"] / got["payload_bytes"], 3),
+        "system_s_per_gb": round(1e9 * got["system_s"] / got["payload_bytes"], 3),
         "sent_packets": sent,
         **{name: got[name] for name in ("packets", "host_drops", "gather_waits", "gather_full")},
     }
@@ -56,6 +57,7 @@ def main() -> None:
     parser.add_argument("--ports", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--engine", default="socket", choices=("socket", "xdp"))
     parser.add_argument("--pool-kib", type=int, default=2048)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -72,7 +74,7 @@ def main() -> None:
             rows.append(row | {"cpu_s_per_gb": statistics.median(one["cpu_s_per_gb"] for one in own)})
             print({key: value for key, value in rows[-1].items() if key != "rounds"})
     if options.json:
-        given = {"seconds": options.seconds, "ports": options.ports, "pool_kib": options.pool_kib}
+        given = {"engine": options.engine, "seconds": options.seconds, "ports": options.ports, "pool_kib": options.pool_kib}
         write_measured(options.json, measured("sls_gather", rows, **given))
 
 

@@ -6,15 +6,43 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/memory/buffer.hpp"
+#include "rashpa/memory/gather/gather_engine.hpp"
 
 namespace rashpa::link::sls {
 
 namespace {
 
-class HostImages final : public Images {
+/// Ends lists at once and does nothing with them.
+class NoEngine final : public memory::GatherEngine {
  public:
-  explicit HostImages(std::uint64_t bytes) : region_(bytes, memory::MemoryKind::huge) {}
-  [[nodiscard]] ReceiverMemory memory() override { return region_.bytes(); }
+  explicit NoEngine(const memory::GatherRoom& room)
+      : room_(room), pool_(room.pool_bytes, memory::MemoryKind::pageable), runs_(std::size_t{room.lists} * room.runs) {}
+  [[nodiscard]] std::span<std::byte> pool() noexcept override { return pool_.bytes(); }
+  [[nodiscard]] std::span<memory::GatherRun> list(std::uint32_t number) noexcept override {
+    return std::span(runs_).subspan(std::size_t{number} * room_.runs, room_.runs);
+  }
+  void start(std::uint32_t /*number*/, std::uint32_t /*runs*/) noexcept override { ++begun_; }
+  [[nodiscard]] std::uint64_t ended() noexcept override { return begun_; }
+  [[nodiscard]] bool failed() const noexcept override { return false; }
+
+ private:
+  memory::GatherRoom room_;
+  memory::Buffer pool_;
+  std::vector<memory::GatherRun> runs_;
+  std::uint64_t begun_ = 0;
+};
+
+class HostImages final : public Images, public memory::Gathering {
+ public:
+  HostImages(bool listed, std::uint64_t bytes) : listed_(listed), region_(bytes, memory::MemoryKind::huge) {}
+  [[nodiscard]] ReceiverMemory memory() override {
+    if (!listed_) return region_.bytes();
+    return {{.data = region_.data(), .bytes = region_.bytes().size(), .accelerator = true}, region_.bytes(), this};
+  }
+  [[nodiscard]] std::unique_ptr<memory::GatherEngine> make_gather(const memory::GatherRoom& room) override {
+    return std::make_unique<NoEngine>(room);
+  }
+  [[nodiscard]] std::shared_ptr<void> open(std::span<std::byte> /*buffers*/) override { return nullptr; }
   void take(std::uint32_t dtp, std::uint64_t index, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) override {
     taken_.emplace_back(dtp, index);
   }
@@ -25,6 +53,7 @@ class HostImages final : public Images {
   }
 
  private:
+  bool listed_;
   memory::Buffer region_;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> taken_;
 };
@@ -32,10 +61,11 @@ class HostImages final : public Images {
 }  // namespace
 
 std::unique_ptr<Images> make_images(const std::string& name, std::uint64_t bytes) {
-  if (name == "host") return std::make_unique<HostImages>(bytes);
+  if (name == "host") return std::make_unique<HostImages>(false, bytes);
+  if (name == "listed") return std::make_unique<HostImages>(true, bytes);
   if (name == "copied") return make_gpu_images(false, bytes);
   if (name == "gathered") return make_gpu_images(true, bytes);
-  throw ConfigError("images: " + name + ": unknown; choose host, copied or gathered");
+  throw ConfigError("images: " + name + ": unknown; choose host, copied, gathered or listed");
 }
 
 #ifndef RASHPA_HAVE_CUDA

@@ -22,8 +22,9 @@ class Images {
   virtual bool release(const Release& release) = 0;
 };
 
-/// Makes images by their name: "host", "copied" (host memory, from which a copy engine takes each image) or "gathered"
-/// (memory of CUDA device 0). Throws ConfigError.
+/// Makes images by their name: "host", "copied" (host memory, from which a copy engine takes each image), "gathered"
+/// (memory of CUDA device 0), or "listed" (nowhere: lists are made and not carried out, the floor of "gathered").
+/// Throws ConfigError.
 std::unique_ptr<Images> make_images(const std::string& name, std::uint64_t bytes);
 
 /// Makes those on a GPU. Throws ConfigError where the build leaves CUDA out.

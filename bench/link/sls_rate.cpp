@@ -4,7 +4,7 @@
 /// there into a GPU by copies, or at once into the GPU, which gathers packets (bench/sls_gather.py).
 ///
 ///   rashpa_sls_rate_bench [ports=1] [threads=1] [seconds=3] [gbps=10,20,…] [gro=1] [engine=socket] [interfaces=2]
-///   rashpa_sls_rate_bench receive address=10.9.9.1 port=50001 ports=2 seconds=33 [images=host|copied|gathered]
+///   rashpa_sls_rate_bench receive address=10.9.9.1 port=50001 ports=2 seconds=33 [images=host|copied|gathered|listed]
 ///   rashpa_sls_rate_bench send address=10.9.9.1 port=50001 ports=2 seconds=30 gbps=25
 #include <fmt/format.h>
 #include <netinet/udp.h>
@@ -111,17 +111,23 @@ class Frames {
 struct Books {
   std::uint64_t complete = 0, lost = 0;
   Counts counts;
-  double cpu_s = 0;  // of this process from the first image to the last
+  double cpu_s = 0;     // of this process from the first image to the last …
+  double system_s = 0;  // … and those in the kernel
   double over_s = 0;
 };
 
-double cpu_seconds() {
+struct CpuTime {
+  double user_s = 0;
+  double system_s = 0;
+};
+
+CpuTime cpu_time() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
 }
 
 /// Takes images, and frees their slots when they are where they shall be.
@@ -151,8 +157,10 @@ class Sink {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // wait: closed images are taken
     taker_ = {};
     receiver_->stop();
-    return {complete_, lost_, receiver_->stats(), last_cpu_s_ - first_cpu_s_,
-            static_cast<double>(last_ns_ - first_ns_) * 1e-9};
+    const double system_s = last_cpu_.system_s - first_cpu_.system_s;
+    return {complete_,          lost_,
+            receiver_->stats(), last_cpu_.user_s - first_cpu_.user_s + system_s,
+            system_s,           static_cast<double>(last_ns_ - first_ns_) * 1e-9};
   }
 
  private:
@@ -176,10 +184,10 @@ class Sink {
     constexpr std::uint64_t kEach = 64;
     if (arrival.completeness == Completeness::missing || (first_ns_ != 0 && ++taken_ % kEach != 0)) return;
     last_ns_ = now_ns();
-    last_cpu_s_ = cpu_seconds();
+    last_cpu_ = cpu_time();
     if (first_ns_ != 0) return;
     first_ns_ = last_ns_;
-    first_cpu_s_ = last_cpu_s_;
+    first_cpu_ = last_cpu_;
   }
   testing::Places place_;
   std::unique_ptr<Images> images_;
@@ -190,7 +198,7 @@ class Sink {
   std::uint64_t lost_ = 0;
   std::uint64_t taken_ = 0;
   std::int64_t first_ns_ = 0, last_ns_ = 0;
-  double first_cpu_s_ = 0, last_cpu_s_ = 0;
+  CpuTime first_cpu_, last_cpu_;
   std::jthread taker_;
 };
 
@@ -199,9 +207,10 @@ void print_books(double gigabits, const Books& books, std::uint64_t images, doub
   fmt::print(
       "{{\"offered_gbps\": {:.1f}, \"got_gbps\": {:.2f}, \"images\": {}, \"complete\": {}, \"lost\": {}, "
       "\"packets\": {}, \"host_drops\": {}, \"payload_bytes\": {}, \"over_s\": {:.3f}, \"cpu_s\": {:.3f}, "
+      "\"system_s\": {:.3f}, "
       "\"gather_waits\": {}, \"gather_full\": {}}}\n",
       gigabits, got, images, books.complete, books.lost, books.counts["packets"], books.counts["host_drops"],
-      books.counts["payload_bytes"], books.over_s, books.cpu_s, books.counts["gather_waits"],
+      books.counts["payload_bytes"], books.over_s, books.cpu_s, books.system_s, books.counts["gather_waits"],
       books.counts["gather_full"]);
 }
 

@@ -67,9 +67,16 @@ Network over_two_queues() {
   return network;
 }
 
+Network over_veth_gathered() {
+  Network network = over_veth();
+  network.device = far_end;
+  return network;
+}
+
 INSTANTIATE_TEST_SUITE_P(Xdp, SlsContract,
                          ::testing::Values(ContractNetwork{"veth", &over_veth},
-                                           ContractNetwork{"two_queues", &over_two_queues}),
+                                           ContractNetwork{"two_queues", &over_two_queues},
+                                           ContractNetwork{"gathered", &over_veth_gathered}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 class SlsXdp : public ::testing::Test {

@@ -41,7 +41,7 @@ std::unique_ptr<memory::Gather> gather_into(const ReceiverMemory& memory, const 
 
 struct SlsReceiver::Impl {
   Impl(const Options& options, std::size_t count) : counts(options.first_frame, count) {}
-  void use_xdp(const ReceiverConfig& config);
+  void use_xdp(const ReceiverConfig& config, memory::Gathering* gathers);
 
   FrameCounts counts;
   std::uint32_t tiles = 1;
@@ -51,14 +51,15 @@ struct SlsReceiver::Impl {
   std::vector<std::unique_ptr<ReceiverThread>> threads;
 };
 
-void SlsReceiver::Impl::use_xdp(const ReceiverConfig& config) {
+void SlsReceiver::Impl::use_xdp(const ReceiverConfig& config, memory::Gathering* gathers) {
   std::vector<xdp::Engine::PortEnd> ends;
   for (const auto& port : ports) {
     ends.push_back({.socket = &port->socket,
                     .stride = kHeaderBytes + port->handler.shape().payload,
-                    .counters = counters[port->place % config.threads].get()});
+                    .counters = counters[port->place % config.threads].get(),
+                    .gather = port->gather.get()});
   }
-  xdp = std::make_unique<xdp::Engine>(config.options, ends);
+  xdp = std::make_unique<xdp::Engine>(config.options, ends, gathers);
   auto intakes = xdp->intakes();
   for (std::size_t p = 0; p < ports.size(); ++p) ports[p]->engine = std::move(intakes[p]);
 }
@@ -73,11 +74,6 @@ SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& mem
     : ThreadedReceiver("sls", dtps.size(), config.threads, queues.size(), tiles),
       impl_(std::make_unique<Impl>(config.options, dtps.size() / tiles)) {
   check_gathered("sls", memory);
-  if (memory.lines.accelerator && config.options.engine == EngineKind::xdp) {
-    throw ConfigError(
-        "link.sls.engine: xdp: its packet buffers are not open to a GPU; use \"socket\" with memory device, or memory "
-        "huge");
-  }
   const std::size_t ports = dtps.size() / tiles;
   if (config.threads > ports) {
     throw ConfigError(fmt::format("sls: {} threads for {} ports; use 1 … {}", config.threads, ports, ports));
@@ -101,7 +97,8 @@ SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& mem
                              memory, impl_->counts, *impl_->counters[p % config.threads], by}}));
     for (auto& tile : impl_->ports.back()->handler.tiles()) add_dtp(*tile);
   }
-  if (config.options.engine == EngineKind::xdp) impl_->use_xdp(config);
+  if (config.options.engine == EngineKind::xdp)
+    impl_->use_xdp(config, memory.lines.accelerator ? memory.gathers : nullptr);
   for (std::uint32_t t = 0; t < config.threads; ++t) {
     std::vector<Port*> own;
     for (std::size_t p = t; p < ports; p += config.threads) own.push_back(impl_->ports[p].get());

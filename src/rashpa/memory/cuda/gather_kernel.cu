@@ -19,12 +19,27 @@ __device__ void copy_words(const std::byte* from, std::byte* to, std::uint32_t b
   for (std::uint32_t i = threadIdx.x; i < words; i += kThreads) target[i] = source[i];
 }
 
+/// Copies words from a place that is no multiple of a word. It reads whole words, so that it may read up to three bytes
+/// beside the run, in the same page.
+__device__ void copy_shifted(const std::byte* from, std::byte* to, std::uint32_t bytes) {
+  const std::uintptr_t aside = reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint32_t);
+  const auto* const source = reinterpret_cast<const std::uint32_t*>(from - aside);
+  auto* const target = reinterpret_cast<std::uint32_t*>(to);
+  const auto shift = static_cast<std::uint32_t>(8 * aside);
+#pragma unroll 4
+  for (std::uint32_t i = threadIdx.x; i < bytes / sizeof(std::uint32_t); i += kThreads) {
+    target[i] = __funnelshift_r(source[i], source[i + 1], shift);
+  }
+}
+
 __device__ void copy(const std::byte* from, std::byte* to, std::uint32_t bytes) {
   const std::uintptr_t all = reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to) | bytes;
   if (all % sizeof(uint4) == 0) {
     copy_words<uint4>(from, to, bytes);
   } else if (all % sizeof(std::uint32_t) == 0) {
     copy_words<std::uint32_t>(from, to, bytes);
+  } else if ((reinterpret_cast<std::uintptr_t>(to) | bytes) % sizeof(std::uint32_t) == 0) {
+    copy_shifted(from, to, bytes);
   } else {
     copy_words<std::uint8_t>(from, to, bytes);
   }

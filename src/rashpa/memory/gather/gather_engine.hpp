@@ -17,7 +17,7 @@ enum class Decode : std::uint8_t { copy, low_nibble_first, high_nibble_first };
 
 /// Adjoining bytes of a packet, and their place in the memory of images.
 struct GatherRun {
-  const std::byte* source = nullptr;  ///< in the engine's pool
+  const std::byte* source = nullptr;  ///< in the engine's pool, or in buffers that were opened
   std::uint64_t destination = 0;      ///< offset in the memory of images
   std::uint32_t bytes = 0;            ///< bytes of the packet
   Decode decode = Decode::copy;
@@ -54,6 +54,9 @@ class Gathering {
   virtual ~Gathering() = default;
   /// Makes an engine for one link thread. The memory outlives it. Set-up thread. Throws ResourceError.
   [[nodiscard]] virtual std::unique_ptr<GatherEngine> make_gather(const GatherRoom& room) = 0;
+  /// Makes packet buffers of another owner sources of runs, as long as the returned object lives. Set-up thread. Throws
+  /// ResourceError.
+  [[nodiscard]] virtual std::shared_ptr<void> open(std::span<std::byte> buffers) = 0;
 };
 
 }  // namespace rashpa::memory

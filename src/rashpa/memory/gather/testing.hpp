@@ -46,6 +46,9 @@ class FarImages final : public Gathering {
   [[nodiscard]] std::unique_ptr<GatherEngine> make_gather(const GatherRoom& room) override {
     return std::make_unique<Engine>(*this, room);
   }
+  [[nodiscard]] std::shared_ptr<void> open(std::span<std::byte> buffers) override {
+    return std::make_shared<std::span<std::byte>>(buffers);
+  }
   [[nodiscard]] const DmaBlock& block() const noexcept { return block_; }
   [[nodiscard]] std::byte* data() noexcept { return bytes_.data(); }
 

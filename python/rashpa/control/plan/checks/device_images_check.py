@@ -48,11 +48,6 @@ def _link_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source
                 f"{where(receiver.own_key('memory'))}: device, but link {receiver.destination_kind} of {receiver.label} writes to host memory only; "
                 '"huge", or kind = "pcie", "verbs" or "sls"'
             )
-    if "sls" in kinds and link.of("sls").engine == "xdp":
-        yield (
-            f'{where(("link", "sls", "engine"))}: xdp has packet buffers that a GPU does not read, and memory = "device"; '
-            'engine = "socket", or memory = "huge"'
-        )
     if "pcie" in kinds and link.of("pcie").engine != "cuda":
         yield (
             f'{where(("link", "pcie", "engine"))}: {link.of("pcie").engine} writes to host memory only, and memory = "device"; '

@@ -54,6 +54,10 @@ class CudaImages final : public memory::DeviceImages, public memory::Gathering {
   [[nodiscard]] std::unique_ptr<memory::GatherEngine> make_gather(const memory::GatherRoom& room) override {
     return device::make_cuda_gather(device_, memory_.as<std::byte>(), room);
   }
+  [[nodiscard]] std::shared_ptr<void> open(std::span<std::byte> buffers) override {
+    const device::DeviceScope scope(device_);
+    return std::make_shared<device::Pinning>(buffers.data(), buffers.size());
+  }
   void order_writes() noexcept override {
     if (flush_ == memory::Flush::by_host && cudaSetDevice(device_) == cudaSuccess) device::flush_remote_writes();
   }

@@ -20,6 +20,7 @@
 #include "rashpa/link/sls/testing/testing.hpp"
 #include "rashpa/link/testing/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
+#include "rashpa/memory/gather/testing.hpp"
 
 namespace rashpa::link::sls {
 
@@ -29,6 +30,12 @@ struct DeviceEnd {
   ReceiverMemory memory;
   std::function<void()> look = [] {};  ///< copies the images into the host memory
 };
+
+/// Images for which the processor stands in place of a device.
+inline DeviceEnd far_end(std::span<std::byte> bytes) {
+  const auto images = std::make_shared<memory::testing::FarImages>(bytes);
+  return {images, ReceiverMemory(images->block(), bytes, images.get())};
+}
 
 /// The addresses of both ends, the places where their sockets are opened, and the engine of the receiver.
 struct Network {

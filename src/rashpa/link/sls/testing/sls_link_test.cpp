@@ -9,17 +9,13 @@
 #include "rashpa/link/sls/testing/sls_contract.hpp"
 #include "rashpa/link/sls/testing/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
-#include "rashpa/memory/gather/testing.hpp"
 
 namespace rashpa::link::sls {
 namespace {
 
 Network gathered() {
   Network network;
-  network.device = [](std::span<std::byte> bytes) {
-    const auto images = std::make_shared<memory::testing::FarImages>(bytes);
-    return DeviceEnd{images, ReceiverMemory(images->block(), bytes, images.get())};
-  };
+  network.device = far_end;
   return network;
 }
 

@@ -10,7 +10,7 @@
 
 namespace rashpa::link::sls::xdp {
 
-Engine::Engine(const Options& options, std::span<const PortEnd> ends) {
+Engine::Engine(const Options& options, std::span<const PortEnd> ends, memory::Gathering* gathers) {
   const Interface interface = interface_with(ends.front().socket->local());
   std::vector<std::uint16_t> ports;
   for (const PortEnd& end : ends) ports.push_back(end.socket->local().port());
@@ -22,7 +22,7 @@ Engine::Engine(const Options& options, std::span<const PortEnd> ends) {
   const std::uint32_t chunks = std::bit_ceil(std::max(kLeast, options.socket_buffer / kChunk));
   std::vector<std::vector<std::unique_ptr<FrameSocket>>> sockets(ends.size());
   for (std::uint32_t queue = 0; queue < interface.queues; ++queue) {
-    memory_.push_back(std::make_unique<FrameMemory>(chunks * static_cast<std::uint32_t>(ends.size())));
+    memory_.push_back(std::make_unique<FrameMemory>(chunks * static_cast<std::uint32_t>(ends.size()), gathers));
     int first = -1;
     for (std::uint32_t p = 0; p < ends.size(); ++p) {
       sockets[p].push_back(std::make_unique<FrameSocket>(interface, queue, *memory_.back(), chunks, first));
@@ -33,7 +33,8 @@ Engine::Engine(const Options& options, std::span<const PortEnd> ends) {
   }
   for (std::size_t p = 0; p < ends.size(); ++p) {
     intakes_.push_back(std::make_unique<Port>(std::move(sockets[p]), *ends[p].socket, ends[p].stride,
-                                              std::uint64_t{chunks} * kChunk, p == 0, *ends[p].counters));
+                                              std::uint64_t{chunks} * kChunk, p == 0, *ends[p].counters,
+                                              ends[p].gather));
   }
 }
 

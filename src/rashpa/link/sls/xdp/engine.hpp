@@ -17,15 +17,17 @@ namespace rashpa::link::sls::xdp {
 /// each port and queue.
 class Engine {
  public:
-  /// A port: its kernel socket, which gives the port number and takes what the program leaves, and its counters.
+  /// A port: its kernel socket, which gives the port number and takes what the program leaves, its counters, and the
+  /// gather of its pixels, where a device has these.
   struct PortEnd {
     PortSocket* socket = nullptr;
     std::size_t stride = 0;
     PortCounters* counters = nullptr;
+    const memory::Gather* gather = nullptr;
   };
-  /// Puts the program at the interface, and opens all sockets. The ports' ends outlive the engine. Throws ConfigError
-  /// for an address of no interface, ResourceError.
-  Engine(const Options& options, std::span<const PortEnd> ends);
+  /// Puts the program at the interface, and opens all sockets; `gathers` opens frames to a device, null: none reads
+  /// them. The ports' ends outlive the engine. Throws ConfigError for an address of no interface, ResourceError.
+  Engine(const Options& options, std::span<const PortEnd> ends, memory::Gathering* gathers);
 
   /// Returns what takes the datagrams of each port, in order; call it once. The engine outlives all of them.
   [[nodiscard]] std::vector<std::unique_ptr<PortIntake>> intakes() { return std::move(intakes_); }

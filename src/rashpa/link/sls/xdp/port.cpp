@@ -10,7 +10,7 @@
 namespace rashpa::link::sls::xdp {
 
 Port::Port(std::vector<std::unique_ptr<FrameSocket>> queues, PortSocket& socket, std::size_t stride,
-           std::uint64_t queue_bytes, bool first, PortCounters& counters)
+           std::uint64_t queue_bytes, bool first, PortCounters& counters, const memory::Gather* gather)
     : queues_(std::move(queues)),
       seen_(queues_.size()),
       socket_(&socket),
@@ -18,6 +18,7 @@ Port::Port(std::vector<std::unique_ptr<FrameSocket>> queues, PortSocket& socket,
       buffer_(queue_bytes * queues_.size()),
       first_(first),
       counters_(&counters),
+      gather_(gather),
       all_(epoll_create1(EPOLL_CLOEXEC)),
       pieces_(kBatch),
       taken_(kBatch) {
@@ -56,7 +57,7 @@ bool Port::take_from(FrameSocket& queue, std::size_t& count) noexcept {
 std::span<const Intake> Port::receive(bool& drained) noexcept {
   if (older_) {
     const auto taken = socket_->receive(drained);
-    older_ = !taken.empty();
+    older_ = !taken.empty() || !drained;
     drained = false;
     if (older_) return taken;
   }
@@ -65,7 +66,7 @@ std::span<const Intake> Port::receive(bool& drained) noexcept {
   turn_ = (turn_ + 1) % queues_.size();  // a queue that always fills the batch leaves the next turn to the others
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     FrameSocket& queue = *queues_[(turn_ + i) % queues_.size()];
-    queue.give_back();
+    queue.give_back(gather_);
     drained = take_from(queue, count) && drained;
   }
   if (count > 0 || !drained) return std::span(taken_).first(count);
@@ -85,7 +86,7 @@ std::optional<std::span<const std::byte>> Port::peek(std::span<std::byte> room) 
         return room.first(begin.size());
       }
       queue->take();
-      queue->give_back();
+      queue->give_back(gather_);
     }
   }
   return std::nullopt;
@@ -94,7 +95,7 @@ std::optional<std::span<const std::byte>> Port::peek(std::span<std::byte> room) 
 void Port::discard() noexcept {
   if (peeked_ == nullptr) return socket_->discard();
   peeked_->take();
-  peeked_->give_back();
+  peeked_->give_back(gather_);
 }
 
 void Port::count_drops(PortCounters& counters) noexcept {

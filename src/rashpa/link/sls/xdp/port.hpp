@@ -20,9 +20,10 @@ namespace rashpa::link::sls::xdp {
 class Port final : public PortIntake {
  public:
   /// Takes the port's sockets, one for each queue. `stride` is the bytes of a datagram. `first`: this port counts for
-  /// all ports what is counted once a queue. Socket and counters outlive it. Throws ResourceError.
+  /// all ports what is counted once a queue. `gather` takes pixels from the frames; null: nothing does. Socket,
+  /// counters and gather outlive it. Throws ResourceError.
   Port(std::vector<std::unique_ptr<FrameSocket>> queues, PortSocket& socket, std::size_t stride,
-       std::uint64_t queue_bytes, bool first, PortCounters& counters);
+       std::uint64_t queue_bytes, bool first, PortCounters& counters, const memory::Gather* gather);
 
   std::span<const Intake> receive(bool& drained) noexcept override;
   std::optional<std::span<const std::byte>> peek(std::span<std::byte> room) noexcept override;
@@ -44,6 +45,7 @@ class Port final : public PortIntake {
   std::uint64_t buffer_;
   bool first_;
   PortCounters* counters_;
+  const memory::Gather* gather_;
   FileDescriptor all_;  // epoll
   std::vector<Pieces> pieces_;
   std::vector<Intake> taken_;

@@ -33,8 +33,10 @@ xdp_mmap_offsets offsets_of(int socket) {
 
 }  // namespace
 
-FrameMemory::FrameMemory(std::uint32_t chunks)
-    : memory_(std::size_t{chunks} * kChunk, memory::MemoryKind::huge), chunks_(chunks) {}
+FrameMemory::FrameMemory(std::uint32_t chunks, memory::Gathering* gathers)
+    : memory_(std::size_t{chunks} * kChunk, memory::MemoryKind::huge),
+      open_(gathers == nullptr ? nullptr : gathers->open(memory_.bytes())),
+      chunks_(chunks) {}
 
 void FrameMemory::join(int socket) {
   xdp_umem_reg region{};
@@ -70,7 +72,8 @@ FrameSocket::FrameSocket(const Interface& interface, std::uint32_t queue, FrameM
   set_option(socket, XDP_RX_RING, chunks, "cannot make a ring of frames");
   ring_ = Ring<xdp_desc>(socket, offsets_of(socket).rx, chunks, XDP_PGOFF_RX_RING);
   if (!ring_.valid()) refuse("cannot map a ring", errno);
-  held_.reserve(chunks);
+  held_.reserve(std::size_t{2} * memory.chunks());
+  free_.reserve(memory.chunks());
   sockaddr_xdp at{};
   at.sxdp_family = AF_XDP;
   at.sxdp_ifindex = static_cast<std::uint32_t>(interface.index);
@@ -103,14 +106,23 @@ std::optional<FrameSocket::Frame> FrameSocket::next(std::span<ScatteredBytes::Pi
 }
 
 void FrameSocket::take() noexcept {
-  for (; read_ != next_end_; ++read_) held_.push_back(ring_.at(read_).addr & ~kInChunk);
+  for (; read_ != next_end_; ++read_) held_.push_back({ring_.at(read_).addr & ~kInChunk, 0});
 }
 
-void FrameSocket::give_back() noexcept {
+void FrameSocket::give_back(const memory::Gather* gather) noexcept {
   if (held_.empty()) return;
-  memory_->give_back(held_);
   ring_.consume(read_);
-  held_.clear();
+  for (; listed_ < held_.size(); ++listed_) held_[listed_].list = gather == nullptr ? 0 : gather->latest();
+  for (; given_ < held_.size(); ++given_) {
+    if (gather != nullptr && !gather->ended(held_[given_].list)) break;
+    free_.push_back(held_[given_].chunk);
+  }
+  if (!free_.empty()) memory_->give_back(free_);
+  free_.clear();
+  if (2 * given_ < held_.size()) return;
+  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(given_));
+  listed_ -= given_;
+  given_ = 0;
 }
 
 xdp_statistics FrameSocket::statistics() const noexcept {

@@ -15,6 +15,7 @@
 #include "rashpa/link/sls/xdp/kernel.hpp"
 #include "rashpa/link/sls/xdp/ring.hpp"
 #include "rashpa/memory/buffer.hpp"
+#include "rashpa/memory/gather/gather.hpp"
 
 namespace rashpa::link::sls::xdp {
 
@@ -22,8 +23,8 @@ namespace rashpa::link::sls::xdp {
 /// both.
 class FrameMemory {
  public:
-  /// Takes memory for `chunks`. Throws ResourceError.
-  explicit FrameMemory(std::uint32_t chunks);
+  /// Takes memory for `chunks`, open to a device where `gathers` is given. Throws ResourceError.
+  explicit FrameMemory(std::uint32_t chunks, memory::Gathering* gathers = nullptr);
   FrameMemory(const FrameMemory&) = delete;
   FrameMemory& operator=(const FrameMemory&) = delete;
 
@@ -32,9 +33,11 @@ class FrameMemory {
   /// Returns chunks to the kernel. Any thread.
   void give_back(std::span<const std::uint64_t> chunks) noexcept;
   [[nodiscard]] const std::byte* data() const noexcept { return memory_.data(); }
+  [[nodiscard]] std::uint32_t chunks() const noexcept { return chunks_; }
 
  private:
   memory::Buffer memory_;
+  std::shared_ptr<void> open_;  // to a device
   std::uint32_t chunks_;
   std::mutex giving_;
   Ring<std::uint64_t> fill_;
@@ -58,8 +61,8 @@ class FrameSocket {
   [[nodiscard]] std::optional<Frame> next(std::span<ScatteredBytes::Piece, kMostPieces> pieces) noexcept;
   /// Takes the frame that next() returned.
   void take() noexcept;
-  /// Returns the chunks of all taken frames to the kernel.
-  void give_back() noexcept;
+  /// Returns the chunks of all taken frames to the kernel; with `gather` of those that no list under way can name.
+  void give_back(const memory::Gather* gather) noexcept;
   /// Returns the kernel's counts.
   [[nodiscard]] xdp_statistics statistics() const noexcept;
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
@@ -71,7 +74,14 @@ class FrameSocket {
   std::uint32_t read_ = 0;      // place of the next frame …
   std::uint32_t next_end_ = 0;  // … and behind it
   std::uint32_t produced_ = 0;  // as the kernel last said
-  std::vector<std::uint64_t> held_;
+  struct Held {
+    std::uint64_t chunk;
+    std::uint64_t list;  // of the gather, that has to end first
+  };
+  std::vector<Held> held_;
+  std::size_t given_ = 0;   // of held_, from its begin …
+  std::size_t listed_ = 0;  // … and those whose list is known
+  std::vector<std::uint64_t> free_;
 };
 
 }  // namespace rashpa::link::sls::xdp
