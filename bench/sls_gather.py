@@ -6,7 +6,7 @@ over loopback on one machine, with UDP_GRO. The rates are those of all senders: 
 its processor time for each byte. The ways take turns in each round.
 
 Prints rows; --json writes them with machine facts. Usage: sls_gather.py BENCH [--ways copied,gathered,host] [--gbps 160,20] [--ports 4] [--rounds 3]
-[--seconds 3] [--engine socket] [--pool-kib 2048] [--json OUT.json]. BENCH: build/release/bench/rashpa_sls_rate_bench. gbps: of pixels.
+[--seconds 3] [--engine socket] [--buffer-mib 100] [--pool-kib 2048] [--json OUT.json]. BENCH: build/release/bench/rashpa_sls_rate_bench. gbps: of pixels.
 """
 
 import argparse
@@ -29,7 +29,15 @@ def flow(options: argparse.Namespace, way: str, gbps: float) -> dict[str, Any]:
     """Play one flow; return the rate of pixels in Gb/s, processor seconds for each gigabyte, and the counters."""
     bench, ports = options.bench.resolve(), options.ports
     place = [f"address={ADDRESS}"]
-    words = [*place, f"port={FIRST_PORT}", f"ports={ports}", "threads=1", f"images={way}", f"engine={options.engine}"]
+    words = [
+        *place,
+        f"port={FIRST_PORT}",
+        f"ports={ports}",
+        "threads=1",
+        f"images={way}",
+        f"engine={options.engine}",
+        f"buffer={options.buffer_mib}",
+    ]
     lasts = [f"seconds={options.seconds + DRAINED_S}", f"pool_kib={options.pool_kib}"]
     receiver = subprocess.Popen([bench, "receive", *words, *lasts], stdout=subprocess.PIPE, text=True)
     wait_for_port(FIRST_PORT + ports - 1)
@@ -58,6 +66,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--engine", default="socket", choices=("socket", "xdp"))
+    parser.add_argument("--buffer-mib", type=int, default=100)
     parser.add_argument("--pool-kib", type=int, default=2048)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -74,7 +83,13 @@ def main() -> None:
             rows.append(row | {"cpu_s_per_gb": statistics.median(one["cpu_s_per_gb"] for one in own)})
             print({key: value for key, value in rows[-1].items() if key != "rounds"})
     if options.json:
-        given = {"engine": options.engine, "seconds": options.seconds, "ports": options.ports, "pool_kib": options.pool_kib}
+        given = {
+            "engine": options.engine,
+            "buffer_mib": options.buffer_mib,
+            "seconds": options.seconds,
+            "ports": options.ports,
+            "pool_kib": options.pool_kib,
+        }
         write_measured(options.json, measured("sls_gather", rows, **given))
 
 
