@@ -48,6 +48,8 @@ def _carry_out() -> None:
     with contextlib.suppress(OSError, ValueError):  # `stty tostop` would stop a writer in the background
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     gc.disable()
+    # each thread of OpenBLAS, one for each processor, would look for work for 30 ms after NumPy was imported; now it sleeps
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     if refusal := limit_said.too_little_memory():
         _say(refusal)
     telling.tell()

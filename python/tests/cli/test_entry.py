@@ -259,3 +259,22 @@ def test_a_node_says_where_it_is_before_it_imports_what_only_some_orders_need(ro
     imported = set(done.stderr.split())
     assert "uvicorn" in imported, done.stderr
     assert not imported & {"bokeh", "fabio", "h5py", "hdf5plugin", "httpx", "matplotlib", "PIL"}
+
+
+# prints how long a thread of OpenBLAS looks for work, as NumPy will read it
+SPINNING = """\
+import atexit, os, sys
+sys.argv = ["rashpa", "--version"]
+from rashpa.cli import entry
+atexit.register(lambda: print(os.environ["OPENBLAS_THREAD_TIMEOUT"], file=sys.stderr))
+entry.main()
+"""
+
+
+@pytest.mark.parametrize(("given", "wanted"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")])
+def test_threads_of_openblas_soon_sleep_unless_the_user_says_otherwise(given: dict[str, str], wanted: str) -> None:
+    usual = {name: value for name, value in os.environ.items() if name != "OPENBLAS_THREAD_TIMEOUT"}
+    done = subprocess.run(
+        [sys.executable, "-c", SPINNING], env=usual | given, capture_output=True, text=True, timeout=GUARD_S, check=True
+    )
+    assert done.stderr.split() == [wanted]
