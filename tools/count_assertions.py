@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the assertions of the tests, so that a change that makes tests faster can show that none was lost.
 
-Usage: count_assertions.py [REVISION]. Prints the counts of Python (assert, pytest.raises, pytest.warns, numpy.testing, eventually) and of C++
+Usage: count_assertions.py [REVISION]. Prints the counts of Python (assert, pytest.raises, pytest.warns, numpy.testing, eventually, good_run) and of C++
 (EXPECT_…, ASSERT_…) in the working tree, and beside them those in the git REVISION, if given.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CPP = re.compile(r"\b(?:EXPECT|ASSERT)_[A-Z_]+\(|\b(?:FAIL|ADD_FAILURE)\(\)")
-_CALLS = ("pytest.raises", "pytest.warns", "eventually", "eventually_in_loop")
+_CALLS = ("pytest.raises", "pytest.warns", "eventually", "eventually_in_loop", "good_run")
 
 
 def of_python(text: str) -> int:
@@ -25,7 +25,7 @@ def of_python(text: str) -> int:
             count += 1
         elif isinstance(node, ast.Call):
             name = ast.unparse(node.func)
-            count += name in _CALLS or ".testing.assert_" in name
+            count += name in _CALLS or name.endswith(".good_run") or ".testing.assert_" in name
     return count
 
 

@@ -109,8 +109,7 @@ def check_window(images: NDArray[Any], found: dict[str, NDArray[Any]]) -> None:
 
 
 def test_windows_hold_what_numpy_adds_up_of_the_stored_images(warm_nodes: WarmNodes, tmp_path: Path) -> None:
-    outcome = warm_nodes.run(Path(written_run(tmp_path, 25)))
-    assert outcome.good, outcome.problem
+    outcome = warm_nodes.good_run(Path(written_run(tmp_path, 25)))
     assert outcome.balanced
     master = tmp_path / "out" / "sums_main_master.h5"
     with open_run(master) as run:
@@ -147,8 +146,7 @@ def test_windows_hold_what_numpy_adds_up_of_the_stored_images(warm_nodes: WarmNo
 
 
 def test_the_whole_run_is_one_window(warm_nodes: WarmNodes, tmp_path: Path) -> None:
-    outcome = warm_nodes.run(Path(written_run(tmp_path, 0)))
-    assert outcome.good, outcome.problem
+    warm_nodes.good_run(Path(written_run(tmp_path, 0)))
     with open_run(tmp_path / "out" / "sums_main_master.h5") as run:
         (window,) = run.accumulation_facts["accumulate"].windows
         assert (window.first_image, window.end_image, window.images) == (0, 60, len(run))

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rashpa.data.stored.reader import Run, open_run
+from rashpa.testing.typed_run import good_run
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "kernels"
@@ -56,9 +57,7 @@ def test_the_plugin_of_the_examples_stores_the_peaks_that_numpy_finds(tmp_path: 
     assert "there is no local_maxima.so in" in " ".join(output.split())
     assert not (tmp_path / "out").exists()
     compile_as_documented(tmp_path)
-    code, output = rashpa("run", str(file), "--output", str(tmp_path / "report"), "--no-page", folder=tmp_path)
-    assert code == 0, output
-    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    _, report = good_run(file.read_text(), tmp_path)
     assert report["books"]["balanced"]
     assert "local_maxima (plugin local_maxima.so)" in report["buffers"][0]["unit"]
     with open_run(tmp_path / "out" / "local_maxima_main_master.h5") as run:
@@ -94,9 +93,7 @@ def check_peaks(run: Run, place: int) -> None:
 
 def test_the_python_function_of_the_examples_finds_what_numpy_finds(tmp_path: Path) -> None:
     file = copied(tmp_path, "hits")
-    code, output = rashpa("run", str(file), "--output", str(tmp_path / "report"), "--no-page", folder=tmp_path)
-    assert code == 0, output
-    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    _, report = good_run(file.read_text(), tmp_path)
     assert report["books"]["balanced"]
     assert "spots (python hits:spots, slow: one thread)" in report["buffers"][0]["unit"]
     with open_run(tmp_path / "out" / "hits_main_master.h5") as run:

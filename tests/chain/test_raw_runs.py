@@ -82,13 +82,6 @@ def write(folder: Path, name: str, body: str, frames: int, rate: float = 0.0) ->
     return file
 
 
-def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
-    """Return the report of a run that must be good."""
-    outcome = warm_nodes.run(file)
-    assert outcome.good, (outcome.problem, outcome.reasons)
-    return report_of(outcome, file)
-
-
 def datasets(file: h5py.File) -> dict[str, Any]:
     """Return all values below /entry by path, with links into other files followed."""
     found: dict[str, Any] = {}
@@ -123,7 +116,8 @@ def test_what_is_converted_is_what_the_sink_hdf5_of_the_same_run_has_written(
     warm_nodes: WarmNodes, tmp_path: Path
 ) -> None:
     sinks = '[[buffer.sink]]\nkind = "hdf5"\nimages_per_file = 7\n[[buffer.sink]]\nkind = "raw"\nimages_per_file = 5\n'
-    report = run(warm_nodes, write(tmp_path, "both", SIMULATED + PHOTONS + sinks, 60))
+    file = write(tmp_path, "both", SIMULATED + PHOTONS + sinks, 60)
+    report = report_of(warm_nodes.good_run(file), file)
     assert 5 < report["books"]["written"] < 60
     done = convert_run(tmp_path / "both_full_raw_master.h5", tmp_path / "again", images_per_file=7)
     assert (done.stored, done.lost, done.unknown) == (report["books"]["written"], 0, 0)
@@ -244,7 +238,9 @@ def test_a_run_whose_receiver_is_killed_is_there_up_to_what_was_written(tmp_path
 @pytest.mark.parametrize("kind", ["raw", "hdf5"])
 def test_a_stored_run_is_played_again_bit_by_bit(warm_nodes: WarmNodes, tmp_path: Path, kind: str) -> None:
     keep = "keep_darks = true\n"
-    run(warm_nodes, write(tmp_path, "first", SIMULATED + PLAIN + keep + f'[[buffer.sink]]\nkind = "{kind}"\n', 20, 50))
+    warm_nodes.good_run(
+        write(tmp_path, "first", SIMULATED + PLAIN + keep + f'[[buffer.sink]]\nkind = "{kind}"\n', 20, 50)
+    )
     (master,) = tmp_path.glob("first_full*_master.h5")
     again = (
         f'[dataset]\nkind = "stored"\npath = "{master}"\nspeed = 2\n'
@@ -252,7 +248,7 @@ def test_a_stored_run_is_played_again_bit_by_bit(warm_nodes: WarmNodes, tmp_path
         + keep
         + '[[buffer.sink]]\nkind = "hdf5"\n'
     )
-    run(warm_nodes, write(tmp_path, "second", again, 40))
+    warm_nodes.good_run(write(tmp_path, "second", again, 40))
     with open_run(master) as old, open_run(tmp_path / "second_full_master.h5") as new:
         assert len(old) == 20
         assert len(new) == 40
@@ -267,7 +263,7 @@ def test_frames_that_are_not_stored_are_left_out_and_said(warm_nodes: WarmNodes,
     from rashpa.data.datasets.dataset_spec import StoredSpec
     from rashpa.data.datasets.replay import load_replay
 
-    run(warm_nodes, write(tmp_path, "vetoed", SIMULATED + PHOTONS + '[[buffer.sink]]\nkind = "raw"\n', 40, 50))
+    warm_nodes.good_run(write(tmp_path, "vetoed", SIMULATED + PHOTONS + '[[buffer.sink]]\nkind = "raw"\n', 40, 50))
     master = tmp_path / "vetoed_full_raw_master.h5"
     replay = load_replay(
         StoredSpec(

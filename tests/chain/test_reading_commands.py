@@ -150,9 +150,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             written(folder, "empty", BUFFER.format(name="full", more=f"kernel = [{PEAKS}, {NONE}]", sink="hdf5")),
             written(folder, "raw", BUFFER.format(name="full", more="", sink="raw")),
         ):
-            outcome = nodes.run(path)
-            assert outcome.good, outcome.problem
-            combine_run(outcome)
+            combine_run(nodes.good_run(path))
         killed = threading.Timer(0.7, os.kill, (nodes.processes[-1], signal.SIGKILL))
         killed.start()
         outcome = nodes.run(written(folder, "dead", dealt, nodes=GROUP, rate=150))

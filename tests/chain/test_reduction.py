@@ -170,9 +170,7 @@ def write(folder: Path, reduction: str, pixel: str = "uint16", **parts: Any) -> 
 
 def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
     """Return the report of a run that must be good."""
-    outcome = warm_nodes.run(file)
-    assert outcome.good, (outcome.problem, outcome.reasons)
-    report = report_of(outcome, file)
+    report = report_of(warm_nodes.good_run(file), file)
     assert report["books"]["balanced"]
     assert report["injected"]["unexplained"] == 0
     return report

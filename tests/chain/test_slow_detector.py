@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests a detector whose stacks take longer than the deadline: no image is late or lost."""
 
-import json
-import subprocess
 from pathlib import Path
 
 import pytest
-from tests.chain.test_nodes import COMMAND
 
 from rashpa.testing.run_file import Table, run_file
+from rashpa.testing.typed_run import good_run
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
@@ -24,9 +22,6 @@ def run_text(link: Table) -> str:
 
 @pytest.mark.parametrize("link", [{"flow": "paced"}, {}, {"kind": "pcie"}])
 def test_a_stack_that_takes_longer_than_the_deadline_is_whole(tmp_path: Path, link: Table) -> None:
-    (tmp_path / "run.toml").write_text(run_text(link=link))
-    command = [*COMMAND, "run", "run.toml", "-q", "--output", "report", "--no-page"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
-    assert done.returncode == 0, done.stdout + done.stderr
-    books = json.loads((tmp_path / "report" / "report.json").read_text())["books"]
+    _, report = good_run(run_text(link=link), tmp_path)
+    books = report["books"]
     assert books["complete"] == books["expected"] == 12

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import rashpa
 from rashpa.testing.free_ports import free_ports
 from rashpa.testing.run_file import run_file
-from rashpa.testing.typed_run import typed_run
+from rashpa.testing.typed_run import good_run, typed_run
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "17_stream2.toml"
@@ -24,8 +24,7 @@ EXAMPLE = ROOT / "examples" / "17_stream2.toml"
 def test_the_example_loses_what_the_injector_says(tmp_path: Path) -> None:
     text = re.sub(r"(?m)^frames = 600$", "frames = 150", EXAMPLE.read_text(encoding="utf-8"))
     text = re.sub(r"(?m)^(drop|duplicate|reorder|corrupt) = .*$", r"\1 = 0.03", text)
-    code, output, report = typed_run(text, tmp_path)
-    assert code == 0, output
+    output, report = good_run(text, tmp_path)
     assert "0 unexplained" in output
     books, injected = report["buffers"][0]["books"], report["injected"]
     assert books["expected"] == 150
@@ -208,8 +207,7 @@ def test_a_series_of_version_1_has_pixels_times_mask_and_flat_field(tmp_path: Pa
     (tmp_path / "send.py").write_text(SENDER_OF_VERSION_1, encoding="utf-8")
     port = free_ports(1)
     text = run_text(words=[sys.executable, "send.py", str(port)], port=port, frames=8, module=[{"x": 0, "y": 0}])
-    code, output, report = typed_run(text, tmp_path)
-    assert code == 0, output
+    output, report = good_run(text, tmp_path)
     books = report["buffers"][0]["books"]
     assert (books["complete"], books["missing"]) == (8, 0), output
     series = rashpa.open(tmp_path / "eiger2_both_master.h5")

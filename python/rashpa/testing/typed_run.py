@@ -25,3 +25,11 @@ def typed_run(text: str, folder: Path) -> tuple[int, str, dict[str, Any]]:
     if not report.is_file():
         raise AssertionError(output)
     return done.returncode, output, json.loads(report.read_text(encoding="utf-8"))
+
+
+def good_run(text: str, folder: Path) -> tuple[str, dict[str, Any]]:
+    """Carry out a run as `typed_run` does, and return its output and its report. Raise AssertionError with the output when its exit code is not 0."""
+    code, output, report = typed_run(text, folder)
+    if code != 0:
+        raise AssertionError(output)
+    return output, report

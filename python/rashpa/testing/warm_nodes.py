@@ -50,6 +50,13 @@ class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
         """Carry out the run of this file on running nodes, in place of local ones."""
         return asyncio.run(Manager(self.plan(file), observer).run())
 
+    def good_run(self, file: Path, observer: Observer = unobserved) -> Outcome:
+        """Carry out a run as `run` does. Raise AssertionError with the reasons when it is not good."""
+        outcome = self.run(file, observer)
+        if not outcome.good:
+            raise AssertionError("\n".join((outcome.problem, *outcome.reasons)))
+        return outcome
+
     def plan(self, file: Path) -> Plan:
         """Return the plan of this file with running nodes, in place of local ones. Its output is where the file says."""
         plan = load_plan(file)
