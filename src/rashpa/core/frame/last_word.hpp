@@ -23,12 +23,19 @@ struct LastWord {
   std::uint64_t phase = 0;
 };
 
-/// Returns true when the immediate `word` of DTP `dtp` says that image `index` or a later one has been written. Indices
-/// wrap at 2^24; images are compared with those up to 2^23 away.
-constexpr bool has_written(std::uint32_t word, std::uint32_t dtp, std::uint64_t index) noexcept {
+/// Returns how many images from `first` on, `most` or fewer, have been written when the word of DTP `dtp` is `word`.
+/// Indices wrap at 2^24; images are compared with those up to 2^23 away.
+constexpr std::uint32_t written_since(std::uint32_t word, std::uint32_t dtp, std::uint64_t first,
+                                      std::uint32_t most) noexcept {
   constexpr std::uint32_t kMask = 0xFFFFFF;
-  const std::uint32_t behind = (word - static_cast<std::uint32_t>(index)) & kMask;
-  return word >> 24U == (dtp & 0xFFU) && behind <= kMask / 2;
+  const std::uint32_t behind = (word - static_cast<std::uint32_t>(first)) & kMask;
+  if (word >> 24U != (dtp & 0xFFU) || behind > kMask / 2) return 0;
+  return behind < most ? behind + 1 : most;
+}
+
+/// Returns true when the immediate `word` of DTP `dtp` says that image `index` or a later one has been written.
+constexpr bool has_written(std::uint32_t word, std::uint32_t dtp, std::uint64_t index) noexcept {
+  return written_since(word, dtp, index, 1) == 1;
 }
 
 namespace record_words {
@@ -36,14 +43,16 @@ namespace record_words {
 /// A record has 31 words and the CRC32C of them.
 inline constexpr std::uint32_t kWords = 31;
 
-/// Returns the product of two remainders of CRC32C, in reflected form: bit 31 is the coefficient of x^0.
-constexpr std::uint32_t product(std::uint32_t left, std::uint32_t right) noexcept {
-  std::uint32_t sum = 0;
+/// Returns the products of remainders of CRC32C with one factor, in reflected form: bit 31 is the coefficient of x^0.
+template <std::size_t N>
+constexpr std::array<std::uint32_t, N> products(const std::array<std::uint32_t, N>& left,
+                                                std::uint32_t factor) noexcept {
+  std::array<std::uint32_t, N> sums{};
   for (std::uint32_t bit = 0; bit < 32; ++bit) {
-    sum ^= right & (0U - (left >> (31U - bit) & 1U));
-    right = right >> 1U ^ (0x82F63B78U & (0U - (right & 1U)));
+    for (std::size_t i = 0; i < N; ++i) sums[i] ^= factor & (0U - (left[i] >> (31U - bit) & 1U));
+    factor = factor >> 1U ^ (0x82F63B78U & (0U - (factor & 1U)));
   }
-  return sum;
+  return sums;
 }
 
 /// Returns the factors of the words: word w is multiplied by x^(8 · 4 · (31 − w)).
@@ -59,37 +68,39 @@ constexpr std::array<std::uint32_t, kWords> factors() noexcept {
 
 /// Returns the part of word `number` in the CRC32C of a record; the exclusive or of all parts is its complement.
 constexpr std::uint32_t crc_part(std::uint32_t number, std::uint32_t word, std::uint32_t factor) noexcept {
-  return product(number == 0 ? ~word : word, factor);
+  return products<1>({number == 0 ? ~word : word}, factor)[0];
 }
 
-/// Returns true when word `number` of a record is as it must be for image `index` of the DTP. Words that the host alone
-/// reads always are. A dark image, or one that was skipped, is left to the host.
-constexpr bool fits(const LastWord& dtp, std::uint64_t index, std::uint32_t number, std::uint32_t word) noexcept {
+/// The bits of a record's word that a device checks, and their value.
+struct Expected {
+  std::uint32_t mask = 0;
+  std::uint32_t value = 0;
+};
+/// Returns word `number` of the record of image `index` as it must be. Words that the host alone reads are as they are.
+/// A dark image, or one that was skipped, is left to the host. Threads of a warp take one word each, by one path.
+constexpr Expected expected(const LastWord& dtp, std::uint64_t index, std::uint32_t number) noexcept {
   const std::uint64_t frame = dtp.phase + index * dtp.every;
-  switch (number) {
-    case 0:
-      return word == 0x41505352U;  // magic
-    case 1:
-      return word == (1U | 128U << 16U);  // version and bytes
-    case 2:
-      return word == dtp.dtp;
-    case 3:
-      return (word & (1U << 0U | 1U << 3U)) == 0;  // dark, skipped
-    case 4:
-      return word == static_cast<std::uint32_t>(frame);
-    case 5:
-      return word == static_cast<std::uint32_t>(frame >> 32U);
-    case 8:
-      return word == static_cast<std::uint32_t>(index);
-    case 9:
-      return word == static_cast<std::uint32_t>(index >> 32U);
-    case 11:
-      return word == dtp.lines;
-    case 15:
-      return word == dtp.run;
-    default:
-      return true;
-  }
+  Expected word;
+  const auto be = [&](std::uint32_t which, std::uint32_t value, std::uint32_t mask = ~0U) {
+    word.mask = number == which ? mask : word.mask;
+    word.value = number == which ? value : word.value;
+  };
+  be(0, 0x41505352U);       // magic
+  be(1, 1U | 128U << 16U);  // version and bytes
+  be(2, dtp.dtp);
+  be(3, 0, 1U << 0U | 1U << 3U);  // dark, skipped
+  be(4, static_cast<std::uint32_t>(frame));
+  be(5, static_cast<std::uint32_t>(frame >> 32U));
+  be(8, static_cast<std::uint32_t>(index));
+  be(9, static_cast<std::uint32_t>(index >> 32U));
+  be(11, dtp.lines);
+  be(15, dtp.run);
+  return word;
+}
+/// Returns true when word `number` of a record is as it must be for image `index` of the DTP.
+constexpr bool fits(const LastWord& dtp, std::uint64_t index, std::uint32_t number, std::uint32_t word) noexcept {
+  const Expected be = expected(dtp, index, number);
+  return (word & be.mask) == be.value;
 }
 
 }  // namespace record_words

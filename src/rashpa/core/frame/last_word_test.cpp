@@ -20,6 +20,15 @@ TEST(LastWord, of_an_image_or_a_later_one_says_that_it_was_written) {
   EXPECT_TRUE(has_written(immediate_of(0x105, 9), 0x105, 9)) << "the low byte counts";
 }
 
+TEST(LastWord, says_how_many_images_of_a_stack_have_been_written) {
+  EXPECT_EQ(written_since(immediate_of(5, 8), 5, 9, 4), 0U);
+  EXPECT_EQ(written_since(immediate_of(5, 9), 5, 9, 4), 1U);
+  EXPECT_EQ(written_since(immediate_of(5, 11), 5, 9, 4), 3U);
+  EXPECT_EQ(written_since(immediate_of(5, 30), 5, 9, 4), 4U);
+  EXPECT_EQ(written_since(immediate_of(6, 11), 5, 9, 4), 0U) << "of another DTP";
+  EXPECT_EQ(written_since(immediate_of(5, (1U << 24U) + 1), 5, (1U << 24U) - 2, 8), 4U) << "indices wrap";
+}
+
 TEST(LastWord, begins_as_that_of_the_image_before_the_first) {
   const std::uint32_t first = immediate_of(5, ~std::uint64_t{0});
   for (const std::uint64_t index : {0ULL, 9ULL, 0x7FFFFEULL}) EXPECT_FALSE(has_written(first, 5, index)) << index;

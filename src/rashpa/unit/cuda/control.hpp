@@ -74,6 +74,7 @@ struct Control {
   Word seen;     ///< by the device (persistent): the first effect of a trigger
   Word abort;    ///< by the host: all waiting ends
   Word pulse;    ///< by the host, counted on: a sign of its thread, for trigger word
+  Word room;     ///< by the host: stacks up to this ticket have room for results, and may begin by last words
 };
 
 }  // namespace rashpa::unit::cuda

@@ -69,8 +69,8 @@ bool can_chunk(const Steps& steps) noexcept {
          kernel::bitshuffle_lz4::cuda::takes_images(std::size_t{output.width} * output.height * element, element);
 }
 
-std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, StackWork& work, std::uint32_t stacks, int device) {
-  switch (trigger) {
+std::unique_ptr<Dispatch> make_dispatch(const Chosen& chosen, StackWork& work, std::uint32_t stacks, int device) {
+  switch (chosen.trigger) {
     case Trigger::launch:
       return make_launch(work, device);
     case Trigger::stream:
@@ -78,7 +78,7 @@ std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, StackWork& work, std::u
     case Trigger::persistent:
       return make_resident(work);
     case Trigger::word:
-      return make_word(work, stacks, device);
+      return chosen.resident ? make_resident_by_words(work) : make_word(work, stacks, device);
     case Trigger::graph:
     case Trigger::automatic:
       break;
@@ -100,7 +100,7 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   how_ = fmt::format("trigger {} on {}: {}; {}", name_of(chosen.trigger), name_of_device(device_), chosen.why,
                      steps_.words());
   const std::size_t taken = DeviceMemory::taken();
-  const bool resident = chosen.trigger == Trigger::persistent;
+  const bool resident = chosen.resident;
   orders_ahead_ = chosen.trigger == Trigger::word;
   if (!resident && can_chunk(steps_)) {
     steps_.output.chunked = true;
@@ -112,7 +112,7 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
                                       choice.windows_on_device, seat);
   for (const std::string& words : work_->passes().words()) how_ += "; " + words;
   check(cudaStreamSynchronize(nullptr), "prepare the device");
-  dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
+  dispatch_ = make_dispatch(chosen, *work_, layout.stacks, device_);
   device_bytes_ = DeviceMemory::taken() - taken;
   thread_ = std::jthread(
       [this, processor = choice.cores.first_processor](const std::stop_token& ending) { run(ending, processor); });

@@ -45,6 +45,7 @@ class Dispatch {
 struct Chosen {
   Trigger trigger = Trigger::launch;
   std::string why;
+  bool resident = false;  ///< by the resident kernel
 };
 
 /// Returns `wanted` if it fits, and for Trigger::automatic the fastest trigger that fits. Throws ConfigError when it
@@ -60,5 +61,7 @@ std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks
 std::unique_ptr<Dispatch> make_stream(const StackWork& work, std::uint32_t stacks);
 std::unique_ptr<Dispatch> make_word(StackWork& work, std::uint32_t stacks, int device);
 std::unique_ptr<Dispatch> make_resident(const StackWork& work, const ResidentOptions& options = {});
+std::unique_ptr<Dispatch> make_resident_by_words(StackWork& work,
+                                                 const ResidentOptions& options = {.watchers = 2, .word_watchers = 6});
 
 }  // namespace rashpa::unit::cuda

@@ -18,6 +18,7 @@
 #include "rashpa/kernel/peakfinder8/peakfinder8_pass.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/resident/resident_kernel.hpp"
+#include "rashpa/unit/cuda/word/word_memory.hpp"
 
 namespace rashpa::unit::cuda {
 
@@ -71,11 +72,15 @@ std::string resident_refusal(const Steps& steps, const Layout& layout) {
   return {};
 }
 
+namespace {
+
 class Resident final : public Dispatch {
  public:
-  Resident(const StackWork& work, const ResidentOptions& options)
+  /// `words`: the device begins stacks by last words as well; null: by the host's triggers alone.
+  Resident(const StackWork& work, const ResidentOptions& options, std::unique_ptr<WordMemory> words)
       : work_(work),
         watchers_(options.watchers),
+        words_(std::move(words)),
         state_(sizeof(ResidentState)),
         go_(work.layout().stacks * sizeof(std::uint64_t)),
         counts_(std::size_t{kCountSets} * work.layout().stack * sizeof(ResidentCounts)) {
@@ -114,6 +119,13 @@ class Resident final : public Dispatch {
     task.chunks = chunks_ ? chunks_->as<std::uint32_t>() : nullptr;
     task.go = go_.as<std::uint64_t>();
     task.state = state_.as<ResidentState>();
+    if (words_) {
+      task.words = words_->words();
+      task.dtps = words_->dtps();
+      task.starts = words_->starts();
+      task.word_watchers = options.word_watchers;
+      give_room();
+    }
     check(cudaStreamSynchronize(nullptr), "clear the resident kernel's state");
     check(start_resident(task, peaks_pass_, stream_.get()), "start the resident kernel");
   }
@@ -143,7 +155,23 @@ class Resident final : public Dispatch {
     }
   }
 
+  cudaError_t came_back(std::uint32_t /*slot*/) noexcept override {
+    back_ = next_ticket(back_);
+    if (words_) give_room();
+    return cudaSuccess;
+  }
+  [[nodiscard]] Begun begun(std::uint32_t slot, std::uint32_t ticket) const noexcept override {
+    return words_ ? words_->begun(slot, ticket) : Begun::by_host;
+  }
+
  private:
+  /// Lets the device put the results of as many stacks as the ring has into the places of those that have come back.
+  void give_room() noexcept {
+    std::uint32_t room = back_ + work_.layout().stacks;
+    if (room < back_) ++room;  // tickets leave out 0
+    // release: the host has taken the results in their place
+    std::atomic_ref(work_.control().room.value).store(room, std::memory_order_release);
+  }
   /// Step `number` of the pipeline as the kernel does it; the further needs of a list go into `task`.
   ResidentStep step_of(std::size_t number, ResidentTask& task) {
     const PlannedStep& planned = work_.steps().steps[number];
@@ -179,6 +207,8 @@ class Resident final : public Dispatch {
 
   const StackWork& work_;
   std::uint32_t watchers_;
+  std::unique_ptr<WordMemory> words_;
+  std::uint32_t back_ = 0;  // ticket of the stack that came back last
   DeviceMemory state_;
   DeviceMemory go_;
   DeviceMemory counts_;
@@ -190,8 +220,18 @@ class Resident final : public Dispatch {
   std::uint32_t next_slot_ = 0;
 };
 
+}  // namespace
+
 std::unique_ptr<Dispatch> make_resident(const StackWork& work, const ResidentOptions& options) {
-  return std::make_unique<Resident>(work, options);
+  return std::make_unique<Resident>(work, options, nullptr);
+}
+
+std::unique_ptr<Dispatch> make_resident_by_words(StackWork& work, const ResidentOptions& options) {
+  // Limits lie behind orders, from the beginning: the first stack may begin before the host has given one.
+  for (std::uint32_t slot = 0; slot < work.layout().stacks; ++slot) {
+    work.limits().write_ahead(reinterpret_cast<std::byte*>(&work.order(slot)));
+  }
+  return std::make_unique<Resident>(work, options, std::make_unique<WordMemory>(work.layout()));
 }
 
 }  // namespace rashpa::unit::cuda

@@ -14,6 +14,9 @@ namespace rashpa::unit::cuda {
 inline constexpr std::uint32_t kResidentImages = 32;
 /// The most steps after the conversion.
 inline constexpr std::uint32_t kResidentSteps = 8;
+/// The most DTPs, and the most records of a stack, whose last words the kernel watches.
+inline constexpr std::uint32_t kResidentDtps = 8;
+inline constexpr std::uint32_t kResidentRecords = 32;
 /// The stack size in bytes up to which the resident kernel pays; larger stacks gain more from the copy engine than they
 /// lose by a launch.
 inline constexpr std::size_t kResidentPaysBytes = std::size_t{1} << 20;
@@ -27,6 +30,7 @@ struct ResidentClocks {
 /// The variants of the resident kernel, for measurements. The defaults were the fastest.
 struct ResidentOptions {
   std::uint32_t watchers = 8;
+  std::uint32_t word_watchers = 0;   ///< warps that look for last words; with watchers up to kWatchers
   bool even = true;                  ///< polling threads read at even intervals
   bool one_block = true;             ///< for small images: polling threads and all work in one block
   bool tells_first = false;          ///< the decision has its own ticket, before pixels and lists

@@ -8,6 +8,7 @@
 #include "rashpa/unit/cuda/resident/resident_peaks.cuh"
 #include "rashpa/unit/cuda/resident/resident_steps.cuh"
 #include "rashpa/unit/cuda/resident/resident_team.cuh"
+#include "rashpa/unit/cuda/resident/resident_words.cuh"
 
 namespace rashpa::unit::cuda {
 
@@ -31,6 +32,7 @@ __global__ void __launch_bounds__(kThreads)
   auto& shared = *reinterpret_cast<Shared*>(shared_words);
   __syncthreads();
   if (threadIdx.x < task.step_count) shared.steps[threadIdx.x] = own_step(task, threadIdx.x);
+  if (threadIdx.x < task.dtps) shared.last_words[threadIdx.x] = task.words[threadIdx.x];
   __syncthreads();
   if (blockIdx.x == 0) return watch<false>(task, shared, threadIdx.x / 32);
 

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rashpa/core/frame/last_word.hpp"
 #include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/contract/step.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
 #include "rashpa/kernel/veto/rule.hpp"
 #include "rashpa/unit/cuda/control.hpp"
 #include "rashpa/unit/cuda/resident/resident.hpp"
+#include "rashpa/unit/cuda/word/begun.hpp"
 
 namespace rashpa::kernel::peakfinder8::cuda {
 class Pass;
@@ -69,7 +71,11 @@ struct ResidentTask {
   std::uint32_t step_count = 0;
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
-  std::uint32_t watchers = 1;              ///< 1 … kWatchers
+  std::uint32_t watchers = 1;       ///< 1 … kWatchers
+  std::uint32_t word_watchers = 0;  ///< warps that poll for last words; with watchers up to kWatchers
+  const LastWord* words = nullptr;  ///< in device memory, [dtps]
+  std::uint32_t dtps = 0;
+  Start* starts = nullptr;                 ///< in host memory, [stacks]; null: the host does not ask why stacks began
   bool even = true;                        ///< polling threads read at even intervals
   bool one_block = false;                  ///< polling threads and all work in one block
   bool tells_first = false;                ///< findings and host_decided are written before any other result

@@ -9,6 +9,7 @@
 #include "rashpa/unit/cuda/resident/resident_kernel.hpp"
 #include "rashpa/unit/cuda/resident/resident_steps.cuh"
 #include "rashpa/unit/cuda/resident/resident_team.cuh"
+#include "rashpa/unit/cuda/resident/resident_words.cuh"
 
 namespace rashpa::unit::cuda {
 
@@ -92,6 +93,7 @@ __global__ void __launch_bounds__(kWorkers + 32 * kWatchers) resident_small(cons
   auto& shared = *reinterpret_cast<SmallShared*>(shared_words);
   __syncthreads();
   if (threadIdx.x < task.step_count) shared.steps[threadIdx.x] = own_step(task, threadIdx.x);
+  if (threadIdx.x < task.dtps) shared.last_words[threadIdx.x] = task.words[threadIdx.x];
   __syncthreads();
   if (threadIdx.x >= kWorkers) return watch<true>(task, shared, (threadIdx.x - kWorkers) / 32);
 
@@ -205,7 +207,7 @@ cudaError_t start_small(const ResidentTask& task, cudaStream_t stream) noexcept 
   const cudaError_t code =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (code != cudaSuccess) return code;
-  kernel<<<1, kWorkers + 32 * task.watchers, bytes, stream>>>(task);
+  kernel<<<1, kWorkers + 32 * (task.watchers + task.word_watchers), bytes, stream>>>(task);
   return cudaGetLastError();
 }
 

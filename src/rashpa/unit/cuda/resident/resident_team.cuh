@@ -23,6 +23,12 @@ using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
 template <typename T>
 using OnBlock = ::cuda::atomic_ref<T, ::cuda::thread_scope_block>;
 
+/// The common rhythm of polling threads that look for the same.
+struct Rhythm {
+  std::uint32_t period;  ///< clock cycles between two reads of a polling thread; 0: not measured yet
+  long long epoch;       ///< clock64() when the first polling thread read
+};
+
 /// The words between the polling warps of a block and the working ones.
 struct Watched {
   unsigned long long claimed;  ///< the last ticket, by the polling block; kClosed: there will be no other
@@ -30,8 +36,9 @@ struct Watched {
   std::uint32_t taken;         ///< with one block: all threads have read `go` up to this ticket
   std::uint32_t end;           ///< with one block: 1 ends the kernel
   std::uint32_t gone;          ///< with several blocks, in the polling one: released up to this ticket
-  std::uint32_t period;        ///< clock cycles between two reads of a polling thread; 0: not measured yet
-  long long epoch;             ///< clock64() when the first polling thread read
+  Rhythm triggers;             ///< of threads that poll for triggers
+  Rhythm looks;                ///< of warps that poll for last words
+  LastWord last_words[kResidentDtps];
 };
 
 /// The memory in which a warp puts the listed pixels of its run.
@@ -89,8 +96,8 @@ __device__ void close(const ResidentTask& task, Watched& shared) {
 /// none for half a microsecond. After a read that returns late, the next one follows at once.
 class Pace {
  public:
-  __device__ Pace(const ResidentTask& task, Watched& watched, std::uint32_t watcher)
-      : watched_(watched), watcher_(watcher), watchers_(task.watchers), even_(task.even && task.watchers > 1) {}
+  __device__ Pace(Rhythm& rhythm, bool even, std::uint32_t watcher, std::uint32_t watchers)
+      : rhythm_(rhythm), watcher_(watcher), watchers_(watchers), even_(even && watchers > 1) {}
   __device__ void wait() {
     if (!even_) return;
     if (period_ == 0) {
@@ -110,67 +117,92 @@ class Pace {
   static constexpr std::uint32_t kMeasured = 64;  // questions
   /// Measures the period in the first polling thread; returns false while it is unknown.
   __device__ bool begin() {
-    OnBlock<std::uint32_t> period(watched_.period);  // release by watcher 0 with `epoch`, acquire by the others
+    OnBlock<std::uint32_t> period(rhythm_.period);  // release by watcher 0 with `epoch`, acquire by the others
     if (watcher_ == 0) {
       if (looks_ == 0) next_ = clock64();
       if (looks_++ != kMeasured) return false;
       const auto taken = static_cast<std::uint32_t>(clock64() - next_) / kMeasured;
-      watched_.epoch = next_;
+      rhythm_.epoch = next_;
       period.store(taken + taken / 8, ::cuda::memory_order_release);
     }
     period_ = period.load(::cuda::memory_order_acquire);
     if (period_ == 0) return false;
-    next_ = watched_.epoch + period_ * watcher_ / watchers_;
+    next_ = rhythm_.epoch + period_ * watcher_ / watchers_;
     // Behind now, on the grid; once.
     next_ += (clock64() - next_) / period_ * period_;
     return true;
   }
-  Watched& watched_;
+  Rhythm& rhythm_;
   std::uint32_t watcher_, watchers_;
   bool even_;
   std::uint32_t looks_ = 0;
   long long period_ = 0, next_ = 0;
 };
 
+/// Claims the ticket of `turn`, behind `last`, and releases the working blocks with `trigger`. Does nothing when
+/// another warp has claimed it. `how`: the reason why the stack begins.
+template <bool kOneBlock>
+__device__ void let_go(const ResidentTask& task, Watched& shared, const Turn& turn, std::uint32_t last,
+                       std::uint64_t trigger, Begun how) {
+  if (atomicCAS(&shared.claimed, static_cast<unsigned long long>(last), static_cast<unsigned long long>(turn.ticket)) !=
+      last) {
+    return;
+  }
+  // relaxed, both: the host takes them as signs of life, and as a fact only behind the ticket of the results
+  OnSystem<std::uint32_t>(task.control->seen.value).store(turn.ticket, ::cuda::memory_order_relaxed);
+  if (task.starts != nullptr) {
+    OnSystem<std::uint64_t>(task.starts[turn.slot].value)
+        .store(start_value(turn.ticket, how), ::cuda::memory_order_relaxed);
+  }
+  if constexpr (kOneBlock) {  // acquire: the team or a warp is done with the last; release: `trigger`
+    OnBlock<std::uint32_t> taken(shared.taken);
+    while (taken.load(::cuda::memory_order_acquire) != last) {
+    }
+    OnBlock<std::uint64_t>(shared.go).store(trigger, ::cuda::memory_order_release);
+  } else {
+    OnDevice<std::uint64_t>(task.go[turn.slot]).store(trigger, ::cuda::memory_order_release);
+    OnBlock<std::uint32_t> gone(shared.gone);
+    while (gone.load(::cuda::memory_order_acquire) != last) {
+    }
+    gone.store(turn.ticket, ::cuda::memory_order_release);
+  }
+}
+
 /// Polls host memory for the next ticket, by one thread of some warps, each with its own copy of the trigger words. A
 /// read over the bus takes longer than a microsecond; several in flight at different times detect the trigger sooner.
 /// The thread that sees it first claims the ticket and releases the working blocks.
 template <bool kOneBlock>
-__device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t watcher) {
-  if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
+__device__ void watch_triggers(const ResidentTask& task, Watched& shared, std::uint32_t watcher) {
+  if (threadIdx.x % 32 != 0) return;
   OnSystem<std::uint32_t> abort(task.control->abort.value);
-  OnSystem<std::uint32_t> first_effect(task.control->seen.value);
   std::uint32_t last = 0;
   Turn turn;
-  Pace pace(task, shared, watcher);
+  Pace pace(shared.triggers, task.even, watcher, task.watchers);
   for (std::uint32_t looks = 1;; ++looks) {
     pace.wait();
     // The host's writes before the trigger are visible to every thread that sees this thread's release.
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
     if (has_come(seen, turn.ticket)) {
-      if (atomicCAS(&shared.claimed, static_cast<unsigned long long>(last),
-                    static_cast<unsigned long long>(turn.ticket)) == last) {
-        first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
-        if constexpr (kOneBlock) {  // acquire: the team or a warp is done with the last; release: `seen`
-          OnBlock<std::uint32_t> taken(shared.taken);
-          while (taken.load(::cuda::memory_order_acquire) != last) {
-          }
-          OnBlock<std::uint64_t>(shared.go).store(seen, ::cuda::memory_order_release);
-        } else {
-          OnDevice<std::uint64_t>(task.go[turn.slot]).store(seen, ::cuda::memory_order_release);
-          OnBlock<std::uint32_t> gone(shared.gone);
-          while (gone.load(::cuda::memory_order_acquire) != last) {
-          }
-          gone.store(turn.ticket, ::cuda::memory_order_release);
-        }
-      }
+      let_go<kOneBlock>(task, shared, turn, last, seen, Begun::by_host);
       last = turn.ticket;
       turn.next(task.stacks);
       // relaxed: the host sets the word, and this thread of the device looks at it again and again
     } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
       return close<kOneBlock>(task, shared);
     }
+  }
+}
+
+template <bool kOneBlock>
+__device__ void watch_words(const ResidentTask& task, Watched& shared, std::uint32_t watcher);  // resident_words.cuh
+
+/// Polls by the warps of a block: `warp` 0 … watchers − 1 for the host's triggers, those behind for last words.
+template <bool kOneBlock>
+__device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t warp) {
+  if (warp < task.watchers) return watch_triggers<kOneBlock>(task, shared, warp);
+  if (warp < task.watchers + task.word_watchers) {
+    watch_words<kOneBlock>(task, shared, warp - task.watchers);
   }
 }
 

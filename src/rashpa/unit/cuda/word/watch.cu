@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda/atomic>
 
+#include "rashpa/unit/cuda/word/records.cuh"
 #include "rashpa/unit/cuda/word/watch.hpp"
 
 namespace rashpa::unit::cuda {
 
 namespace {
+
+using namespace word_device;
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kNapNs = 100;
@@ -17,11 +20,6 @@ constexpr unsigned kFirstListener = kThreads - 32;
 template <typename T>
 using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
 
-__device__ std::uint32_t acquired(
-    const std::uint32_t& word) {  // acquire: earlier stores of the source or the host are seen
-  return OnSystem<std::uint32_t>(const_cast<std::uint32_t&>(word)).load(::cuda::memory_order_acquire);
-}
-
 __device__ std::uint64_t now_ns() {
   std::uint64_t now = 0;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -30,39 +28,11 @@ __device__ std::uint64_t now_ns() {
 
 constexpr unsigned kWarps = kThreads / 32;
 
-/// The place of record `i` of a stack that begins with image `first`: DTP after DTP, image after image.
-struct RecordPlace {
-  __device__ RecordPlace(const Watch& watch, std::uint64_t first, std::uint32_t i)
-      : dtp(watch.words[i % watch.dtps]), index(first + i / watch.dtps) {}
-  /// Returns this lane's word of the record as it is in host memory now.
-  [[nodiscard]] __device__ std::uint32_t read() const {
-    const auto* const record =
-        reinterpret_cast<const volatile std::uint32_t*>(dtp.records + index % dtp.slots * (4 * 32));
-    return record[threadIdx.x % 32];
-  }
-  const LastWord& dtp;
-  std::uint64_t index;
-};
-
-/// Checks a record by a warp; `word`: that of this lane. The record is good when all lanes return true.
-__device__ bool is_good(const RecordPlace& place, std::uint32_t word) {
-  constexpr auto kFactors = record_words::factors();
-  const unsigned lane = threadIdx.x % 32;
-  bool good = true;
-  std::uint32_t part = 0;
-  if (lane < record_words::kWords) {
-    part = record_words::crc_part(lane, word, kFactors[lane]);
-    good = record_words::fits(place.dtp, place.index, lane, word);
-  }
-  for (unsigned step = 16; step > 0; step /= 2) part ^= __shfl_xor_sync(~0U, part, step);
-  return good && (lane != record_words::kWords || ~part == word);
-}
-
 /// Returns true in all threads when the records of all images are good.
 __device__ bool records_good(const Watch& watch, std::uint64_t first, std::uint32_t records) {
   bool good = true;
   for (std::uint32_t i = threadIdx.x / 32; i < records; i += kWarps) {
-    const RecordPlace place(watch, first, i);
+    const RecordPlace place(watch.words, watch.dtps, first, i);
     good = is_good(place, place.read()) && good;
   }
   return __syncthreads_and(good ? 1 : 0) != 0;
@@ -117,14 +87,14 @@ __global__ void __launch_bounds__(kThreads) watch_kernel(const __grid_constant__
     // Few records are read beside the words, each by a warp: one way across the bus for both. A record that is good has
     // been written, whenever it was read; one that is not is read again behind the words.
     const bool early = by_words && records <= kWarps;
-    const std::uint32_t seen = early && warp < records ? RecordPlace(watch, first, warp).read() : 0;
+    const std::uint32_t seen = early && warp < records ? RecordPlace(watch.words, watch.dtps, first, warp).read() : 0;
     bool there = by_words;
     for (std::uint32_t d = threadIdx.x; d < watch.dtps && there; d += kThreads) {
       there = has_written(acquired(*watch.words[d].word), watch.words[d].dtp, last);
     }
     const bool all = __syncthreads_and(there ? 1 : 0) != 0;
     if (all) {
-      const bool good = early && (warp >= records || is_good(RecordPlace(watch, first, warp), seen));
+      const bool good = early && (warp >= records || is_good(RecordPlace(watch.words, watch.dtps, first, warp), seen));
       by_words = __syncthreads_and(good ? 1 : 0) != 0 || records_good(watch, first, records);
     }
     if (threadIdx.x == 0) how = decide(watch, said, ticket, all && by_words, patience);

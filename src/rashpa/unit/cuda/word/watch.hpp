@@ -8,32 +8,12 @@
 
 #include "rashpa/core/frame/last_word.hpp"
 #include "rashpa/unit/cuda/control.hpp"
+#include "rashpa/unit/cuda/word/begun.hpp"
 
 namespace rashpa::unit::cuda {
 
-/// The reason why a stack has begun.
-enum class Begun : std::uint32_t {
-  no,
-  by_word,  ///< all last words and good records were there
-  by_host,  ///< the host has triggered it, with an order of its own
-  ended,    ///< the host ends all waiting; nothing is processed
-  alone,    ///< the host has given no sign for kAloneNs; nothing is processed
-};
-
 /// A device that waits ends its wait when the host's thread has given no sign for so long.
 inline constexpr std::uint64_t kAloneNs = 30'000'000'000;
-
-/// The word by which the device tells the host how the stack of a ticket has begun.
-struct alignas(64) Start {
-  std::uint64_t value = 0;
-};
-constexpr std::uint64_t start_value(std::uint32_t ticket, Begun how) noexcept {
-  return std::uint64_t{ticket} << 32U | static_cast<std::uint32_t>(how);
-}
-/// Returns how the stack of `ticket` has begun.
-constexpr Begun begun(std::uint64_t value, std::uint32_t ticket) noexcept {
-  return value >> 32U == ticket ? static_cast<Begun>(value & 0xFFU) : Begun::no;
-}
 
 /// The parameters of the kernel. The order in device memory asks for all images of the stack; that of the host replaces
 /// it when the host triggers the stack. Host memory is pinned.

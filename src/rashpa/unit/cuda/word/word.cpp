@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <vector>
 
 #include "rashpa/core/ability.hpp"
 #include "rashpa/core/system/page.hpp"
 #include "rashpa/kernel/contract/by_cell.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/streams/graph.hpp"
+#include "rashpa/unit/cuda/word/word_memory.hpp"
 
 namespace rashpa::unit::cuda {
 
@@ -25,22 +25,14 @@ class LastWords final : public Dispatch {
   LastWords(StackWork& work, std::uint32_t stacks, int device)
       : work_(work),
         device_(device),
-        words_(work.layout().last_words.size() * sizeof(LastWord)),
+        words_(work.layout()),
         over_(sizeof(std::uint32_t)),
         ahead_(stacks * work.limits().stride()),
-        starts_(stacks * sizeof(Start)),
         streams_(work) {
-    const std::vector<LastWord>& words = work.layout().last_words;
-    for (const LastWord& one : words) {
-      if (one.block != nullptr) pinned_.push_back(std::make_unique<Pinning>(one.block, one.block_bytes));
-      pinned_.push_back(std::make_unique<Pinning>(one.records, std::size_t{one.slots} * kRecordBytes));
-    }
-    check(cudaMemcpy(words_.as<void>(), words.data(), words.size() * sizeof(LastWord), cudaMemcpyHostToDevice),
-          "copy the places of last words");
     work.watch({.ahead = ahead_.as<std::byte>(),
-                .starts = starts_.as<Start>(),
-                .words = words_.as<LastWord>(),
-                .dtps = static_cast<std::uint32_t>(words.size()),
+                .starts = words_.starts(),
+                .words = words_.words(),
+                .dtps = words_.dtps(),
                 .over = over_.as<std::uint32_t>()});
     graphs_ = std::make_unique<SlotGraphs>(work, streams_, stacks);
     for (std::uint32_t slot = 0; slot < stacks; ++slot) check(enqueue(slot), "enqueue work ahead");
@@ -66,13 +58,10 @@ class LastWords final : public Dispatch {
     return code == cudaSuccess ? enqueue(slot) : code;
   }
   [[nodiscard]] Begun begun(std::uint32_t slot, std::uint32_t ticket) const noexcept override {
-    // acquire: the device stored it before the ticket of the results
-    const std::uint64_t value = std::atomic_ref(starts_.as<Start>()[slot].value).load(std::memory_order_acquire);
-    return cuda::begun(value, ticket);
+    return words_.begun(slot, ticket);
   }
 
  private:
-  static constexpr std::size_t kRecordBytes = 128;
   // Slots come in turn, each for the next stack.
   cudaError_t enqueue(std::uint32_t slot) noexcept {
     ticket_ = next_ticket(ticket_);
@@ -82,11 +71,9 @@ class LastWords final : public Dispatch {
 
   StackWork& work_;
   int device_;
-  DeviceMemory words_;
+  WordMemory words_;
   DeviceMemory over_;
   memory::cuda::PinnedMemory ahead_;
-  memory::cuda::PinnedMemory starts_;
-  std::vector<std::unique_ptr<Pinning>> pinned_;
   std::uint32_t ticket_ = 0;  // enqueued last
   std::uint64_t number_ = 0;  // of the stack to be enqueued next
   WorkStreams streams_;

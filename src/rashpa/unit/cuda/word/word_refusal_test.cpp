@@ -6,6 +6,7 @@
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
 #include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
+#include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/unit/steps.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/unit/cuda/dispatch.hpp"
@@ -62,6 +63,22 @@ TEST_F(WordRefusal, the_choice_says_it_and_never_takes_word_by_itself) {
   EXPECT_NE(choose(Trigger::automatic, steps, layout_).trigger, Trigger::word);
   layout_.last_words.clear();
   EXPECT_THROW(static_cast<void>(choose(Trigger::word, steps, layout_)), ConfigError);
+}
+
+TEST_F(WordRefusal, small_stacks_of_its_steps_are_for_the_resident_kernel) {
+  const auto chosen = [&](const Pipeline& pipeline) {
+    return choose(Trigger::word, steps_of(pipeline, layout_), layout_);
+  };
+  EXPECT_TRUE(chosen(plain_).resident) << chosen(plain_).why;
+  Pipeline more = plain_;
+  more.kernels.emplace_back(kernel::total_counts::Config{});
+  EXPECT_FALSE(chosen(more).resident);
+  EXPECT_NE(chosen(more).why.find("total_counts needs a pass of its own"), std::string::npos) << chosen(more).why;
+  layout_.stack = 16;
+  layout_.last_words.resize(2);
+  EXPECT_TRUE(chosen(plain_).resident);
+  layout_.last_words.resize(3);  // 48 records
+  EXPECT_FALSE(chosen(plain_).resident);
 }
 
 TEST(Begun, is_told_for_one_ticket) {
