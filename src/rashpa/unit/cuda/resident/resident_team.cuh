@@ -160,6 +160,8 @@ __device__ void let_go(const ResidentTask& task, Watched& shared, const Turn& tu
     }
     OnBlock<std::uint64_t>(shared.go).store(trigger, ::cuda::memory_order_release);
   } else {
+    // release: blocks that see `trigger` see what this warp has seen; acquire: the last one is gone for this block's
+    // end
     OnDevice<std::uint64_t>(task.go[turn.slot]).store(trigger, ::cuda::memory_order_release);
     OnBlock<std::uint32_t> gone(shared.gone);
     while (gone.load(::cuda::memory_order_acquire) != last) {

@@ -31,10 +31,10 @@ class WordMemory {
                                    layout.last_words.size() * sizeof(LastWord), cudaMemcpyHostToDevice),
                         "copy the places of last words");
   }
-  /// In device memory.
+  /// Returns the places, in device memory.
   [[nodiscard]] const LastWord* words() const noexcept { return words_.as<LastWord>(); }
   [[nodiscard]] std::uint32_t dtps() const noexcept { return dtps_; }
-  /// In pinned memory, one for each stack of the ring.
+  /// Returns the device's answers in pinned memory, one for each stack of the ring.
   [[nodiscard]] Start* starts() const noexcept { return starts_.as<Start>(); }
   [[nodiscard]] Begun begun(std::uint32_t slot, std::uint32_t ticket) const noexcept {
     // acquire: the device stored it before the ticket of the results

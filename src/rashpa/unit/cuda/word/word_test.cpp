@@ -112,8 +112,8 @@ struct Source {
                                             memory::Buffer{4096, memory::MemoryKind::pageable}};
 };
 
-/// What watches the words: kernels at the head of graphs, or the resident kernel, which works by one block on images
-/// that are small.
+/// The watcher of words: kernels at the head of graphs, or the resident kernel, which works by one block on images that
+/// are small.
 enum class By : std::uint8_t { graphs, resident, one_block };
 constexpr std::array<const char*, 3> kNames{"graphs", "resident", "one_block"};
 
