@@ -148,9 +148,11 @@ __device__ void let_go(const ResidentTask& task, Watched& shared, const Turn& tu
       last) {
     return;
   }
-  // relaxed, both: the host takes them as signs of life, and as a fact only behind the ticket of the results
+  // relaxed, this and the next: the host takes them as signs of life, and as a fact only behind the ticket of the
+  // results
   OnSystem<std::uint32_t>(task.control->seen.value).store(turn.ticket, ::cuda::memory_order_relaxed);
   if (task.starts != nullptr) {
+    // relaxed: as above
     OnSystem<std::uint64_t>(task.starts[turn.slot].value)
         .store(start_value(turn.ticket, how), ::cuda::memory_order_relaxed);
   }

@@ -13,7 +13,7 @@ namespace rashpa::unit::cuda::word_device {
 /// Reads a word behind which earlier stores of the source or the host are seen.
 __device__ inline std::uint32_t acquired(const std::uint32_t& word) {
   using OnSystem = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_system>;
-  // acquire: the source released the word behind lines and record, the host behind what it has read
+  // acquire: the source's release behind lines and record, or the host's
   return OnSystem(const_cast<std::uint32_t&>(word)).load(::cuda::memory_order_acquire);
 }
 
