@@ -66,6 +66,24 @@ TEST_F(OfferedImages, each_run_is_reported_done_once) {
   bench_.receiver().stop();
 }
 
+TEST_F(OfferedImages, a_source_takes_no_more_runs_than_its_offers_hold) {
+  bench_.start();
+  rnic::hold();
+  const BufferDescriptor write{bench_.line(0, 0, 0), bench_.dtps()[0].placement.image_offset(0),
+                               VerbsBench::kLineBytes};
+  constexpr std::size_t kHeld = std::size_t{16} * verbs::kRunsOfOffer;
+  std::size_t taken = 0;
+  while (taken < 2 * kHeld && bench_.sender(0).post({&write, 1}) == 1) ++taken;
+  EXPECT_EQ(taken, kHeld);
+  EXPECT_EQ(bench_.sender(0).post({&write, 1}), 0U);
+  rnic::let_go();
+  EXPECT_TRUE(comes([&] { return bench_.sender(0).pending() == 0; }));
+  EXPECT_EQ(rnic::fates().read, kHeld);
+  EXPECT_EQ(bench_.sender(0).post({&write, 1}), 1U);
+  EXPECT_TRUE(comes([&] { return rnic::fates().read == kHeld + 1; }));
+  bench_.receiver().stop();
+}
+
 TEST_F(OfferedImages, a_run_outside_the_lines_of_its_dtp_is_not_read_and_its_image_is_lost) {
   bench_.start();
   const Placement& other = bench_.dtps()[1].placement;
@@ -92,6 +110,7 @@ TEST_F(OfferedImages, a_run_outside_the_lines_of_its_dtp_is_not_read_and_its_ima
     bench_.receiver().release(0, image);
   }
   EXPECT_EQ(bench_.receiver().stats()["refused_key"], std::size(places));
+  EXPECT_TRUE(comes([&] { return bench_.sender(0).pending() == 0; })) << "the source need not keep what is refused";
   EXPECT_EQ(bench_.host().data()[other.image_offset(0)], std::byte{0}) << "the neighbour's line is untouched";
   bench_.receiver().stop();
 }
@@ -144,6 +163,8 @@ TEST(OfferedRefusals, frames_that_peers_may_not_read_are_not_read) {
   EXPECT_EQ(rnic::fates().not_readable, 1U);
   EXPECT_EQ(rnic::fates().read, 0U);
   bench.receiver().stop();
+  Arrival arrival;
+  EXPECT_FALSE(bench.queues().try_pop(arrival)) << "its event waits for reads that failed";
 }
 
 TEST(OfferedRefusals, sources_without_credits_are_refused) {
