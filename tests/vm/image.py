@@ -70,13 +70,15 @@ def _run(command: list[str], cwd: Path | None = None) -> str:
 
 
 def modules_in_order(kernel: Kernel, names: Iterable[str]) -> list[Path]:
-    """Return the module files of `names` and of all their dependencies, each after its dependencies."""
+    """Return the module files of `names` and of all their dependencies, each after its dependencies. Modules that the kernel has built in need none."""
     files = {_module_name(path): path for path in kernel.modules.rglob("*.ko*")}
+    builtin = kernel.modules / "modules.builtin"
+    within = {_module_name(Path(line)) for line in builtin.read_text().splitlines()} if builtin.exists() else set()
     order: dict[str, Path] = {}
 
     def visit(name: str) -> None:
         key = name.replace("-", "_")
-        if key in order:
+        if key in order or key in within:
             return
         path = files.get(key)
         if path is None:

@@ -68,7 +68,8 @@ std::string_view name_of(Way way) noexcept {
   return "unknown";
 }
 
-std::vector<Way> ways_of(const memory::DmaBlock& block, memory::DmaAccess access, const Ability& ability) {
+std::vector<Way> ways_of(const memory::DmaBlock& block, memory::DmaAccess access, const Ability& ability,
+                         Paging paging) {
   std::vector<Way> ways;
   if (block.accelerator) {
     if (block.dmabuf >= 0 && ability.dma_buf) ways.push_back(Way::dma_buf);
@@ -77,7 +78,8 @@ std::vector<Way> ways_of(const memory::DmaBlock& block, memory::DmaAccess access
   }
   // The kernel wants address and iova to agree within a page.
   const bool on_a_page = reinterpret_cast<std::uint64_t>(block.data) % kPage == 0;
-  if (access == memory::DmaAccess::write && ability.iova && on_a_page) ways.push_back(Way::iova_zero);
+  const bool any_address = paging == Paging::pinned && ability.iova && on_a_page;
+  if (access == memory::DmaAccess::write && any_address) ways.push_back(Way::iova_zero);
   ways.push_back(Way::plain);
   return ways;
 }
@@ -100,7 +102,7 @@ std::unique_ptr<Registration> register_first(const std::shared_ptr<Device>& devi
   std::string failed;
   for (std::size_t choice = 0; choice < choices.size(); ++choice) {
     const memory::DmaBlock& block = choices[choice];
-    for (const Way way : ways_of(block, access, ability)) {
+    for (const Way way : ways_of(block, access, ability, paging)) {
       ibv_mr* region = attempt(way, *device, block, access, paging);
       if (region == nullptr) {
         failed += fmt::format("; not by {}: {}", name_of(way), errno_text(errno));

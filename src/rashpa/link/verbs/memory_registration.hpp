@@ -32,8 +32,10 @@ struct Ability {
 };
 
 /// Returns the ways to try for `block`, best first. For sources `plain` suffices, because their own RNIC reads them at
-/// local addresses.
-std::vector<Way> ways_of(const memory::DmaBlock& block, memory::DmaAccess access, const Ability& ability);
+/// local addresses. So does memory that is paged on demand: rxe of Linux 6.15 takes the address of a peer for the
+/// virtual one, and would reach beyond its tables for another.
+std::vector<Way> ways_of(const memory::DmaBlock& block, memory::DmaAccess access, const Ability& ability,
+                         Paging paging = Paging::pinned);
 
 /// One registered block. It keeps its device open; the destructor deregisters it.
 class Registration final : public memory::DeviceMapping {

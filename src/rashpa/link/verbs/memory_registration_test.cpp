@@ -31,6 +31,12 @@ TEST(WaysOf, a_source_is_registered_as_it_lies) {
   EXPECT_EQ(ways_of(block, DmaAccess::read, {}), (Ways{Way::plain}));
 }
 
+TEST(WaysOf, a_destination_that_is_paged_on_demand_has_its_virtual_address) {
+  const memory::Buffer buffer(4096, memory::MemoryKind::pageable);
+  const DmaBlock block{.data = buffer.data(), .bytes = buffer.size()};
+  EXPECT_EQ(ways_of(block, DmaAccess::write, {}, Paging::on_demand), (Ways{Way::plain}));
+}
+
 TEST(WaysOf, accelerator_memory_goes_by_dma_buf_before_peer_memory) {
   DmaBlock block{.bytes = 4096, .accelerator = true, .dmabuf = 5};
   EXPECT_EQ(ways_of(block, DmaAccess::write, {}), (Ways{Way::dma_buf, Way::peer_memory}));

@@ -73,6 +73,8 @@ class VerbsBench {
       std::memset(images_->block().data + lines_end, 0xFF, dtps * kWordDistance);  // as a receiver clears them
     }
     receiver_ = std::make_unique<verbs::VerbsReceiver>(config, memory, dtps_, queues_, bell_);
+    base_ = receiver_->base();
+    base_of_records_ = receiver_->base_of_records();
     verbs::Options of_frames = config.options;
     if (!ways.readable) of_frames.operation = verbs::Operation::write;
     const memory::DmaBlock sent{.data = frames_.data(), .bytes = frames_.size()};
@@ -128,7 +130,7 @@ class VerbsBench {
     std::uint32_t crc = 0;
     for (std::uint32_t n = 0; n < kLines && !late(); ++n) {
       crc = crc32c({line(dtp, index, n), kLineBytes}, crc);
-      const BufferDescriptor write{line(dtp, index, n), p.image_offset(index) + n * p.pitch, kLineBytes};
+      const BufferDescriptor write{line(dtp, index, n), base_ + p.image_offset(index) + n * p.pitch, kLineBytes};
       while (sender.post({&write, 1}) == 0 && !late()) sender.poll(500);
     }
     FrameRecord record;
@@ -142,7 +144,7 @@ class VerbsBench {
     record.run = dtps_[dtp].run;
     std::array<std::byte, FrameRecord::kBytes> bytes{};
     encode(record, bytes);
-    const Event event{bytes.data(), p.record_offset(index), immediate_of(dtps_[dtp].id, index)};
+    const Event event{bytes.data(), base_of_records_ + p.record_offset(index), immediate_of(dtps_[dtp].id, index)};
     while (!sender.post_event(event) && !late()) sender.poll(500);
     sender.poll(0);
     return !late();
@@ -177,6 +179,8 @@ class VerbsBench {
   ArrivalQueues queues_{1, 16};
   Doorbell bell_;
   std::unique_ptr<verbs::VerbsReceiver> receiver_;
+  std::uint64_t base_ = 0;
+  std::uint64_t base_of_records_ = 0;
   std::vector<std::unique_ptr<Sender>> senders_;
 };
 

@@ -134,13 +134,18 @@ std::string refusal(Transport transport, std::uint32_t operations) {
   return {};
 }
 
-TEST(Paging, on_demand_is_used_where_the_device_can_write_so) {
+class PagedImages : public ::testing::TestWithParam<verbs::Operation> {};
+
+TEST_P(PagedImages, come_where_the_device_can_page_so) {
   rnic::reset();
-  rnic::set({.on_demand_of_rc = IBV_ODP_SUPPORT_WRITE});
+  const bool read = GetParam() == verbs::Operation::read;
+  rnic::set({.on_demand_of_rc = IBV_ODP_SUPPORT_WRITE | (read ? std::uint32_t{IBV_ODP_SUPPORT_READ} : 0U)});
   rnic::VerbsBench bench(Transport::rc, false, 1, 3, {}, {}, rnic::VerbsBench::Words::none,
-                         {.paging = verbs::Paging::on_demand});
-  const std::string how = able<Registering>(bench.receiver())->registration();
-  EXPECT_EQ(how, "standin0: registration at iova 0 of host memory, paged on demand");
+                         {.paging = verbs::Paging::on_demand, .operation = GetParam()});
+  const auto* const registering = able<Registering>(bench.receiver());
+  EXPECT_EQ(registering->registration(),
+            "standin0: registration at the virtual address of host memory, paged on demand");
+  EXPECT_EQ(registering->base(), reinterpret_cast<std::uint64_t>(bench.host().data()));
   bench.start();
   for (std::uint64_t k = 0; k < 3; ++k) {
     ASSERT_TRUE(bench.send(0, k));
@@ -150,6 +155,9 @@ TEST(Paging, on_demand_is_used_where_the_device_can_write_so) {
   }
   bench.receiver().stop();
 }
+
+INSTANTIATE_TEST_SUITE_P(Operations, PagedImages, ::testing::Values(verbs::Operation::write, verbs::Operation::read),
+                         [](const auto& param) { return param.param == verbs::Operation::read ? "read" : "write"; });
 
 TEST(Paging, a_device_that_pins_memory_is_refused_with_what_to_do) {
   const std::string said = refusal(Transport::rc, 0);
