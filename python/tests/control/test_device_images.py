@@ -66,7 +66,7 @@ def test_images_are_counted_on_the_device_and_not_at_the_host(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('kind = "pcie"', 'kind = "roce"', "receiver.memory: device, but link roce of receiver writes to host memory only"),
+        ('kind = "pcie"', 'kind = "stream2"', "receiver.memory: device, but link stream2 of receiver writes to host memory only"),
         ('engine = "cuda"', 'engine = "cpu"', "link.pcie.engine: cpu writes to host memory only"),
         ('verify = "off"', 'verify = "sampled"', "link.pcie.verify: sampled; the host cannot read images in memory of a GPU"),
         ('unit = "cuda"', 'unit = "cpu"', r"buffer\[0\].unit: cpu sees no image in memory of a GPU"),
@@ -116,6 +116,22 @@ def test_packets_of_a_detector_are_gathered_there(tmp_path: Path) -> None:
     assert "images" not in memory_of(plan, buffer)
     learns = ('output = "photons"', 'output = "photons"\ntrack = "empty"')
     plan_with(tmp_path, learns, example=GATHERED)  # no source writes over an image there
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ('icrc = "off"', r"link.roce.icrc: off leaves lines to a CRC32C"),
+        ('icrc = "full"', r"link.roce.icrc: full takes frames from buffers"),
+    ],
+)
+def test_packets_of_roce_are_gathered_there_when_each_is_checked(tmp_path: Path, key: str, says: str) -> None:
+    pcie = EXAMPLE.read_text(encoding="utf-8").partition("[link.pcie]")[2].partition("[receiver]")[0]
+    roce = ('kind = "pcie"\n', 'kind = "roce"\n')
+    plan = plan_with(tmp_path, roce, ("[link.pcie]" + pcie, ""))
+    assert plan.receivers[0].memory == "device"
+    with pytest.raises(RunFileError, match=says):
+        plan_with(tmp_path, roce, ("[link.pcie]" + pcie, f"[link.roce]\n{key}\n\n"))
 
 
 def window_of(tmp_path: Path, device: UnitDevice, *changes: tuple[str, str]) -> list[Limit]:

@@ -76,7 +76,7 @@ class Receiver(Section):
     )
     memory: Literal["pageable", "huge", "device"] = Field(
         default="huge",
-        description="memory of its buffers; huge falls back to other pages. device: unit cuda's GPU, by sls, or without verify by verbs or pcie's engine cuda",
+        description="memory of its buffers; huge falls back to other pages. device: unit cuda's GPU, by roce, sls, verbs or pcie's engine cuda",
     )
     processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
     numa: Numa = Field(

@@ -64,13 +64,18 @@ Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit uni
       finest_(unit.finest),
       lines_(memory.lines.data),
       records_(memory.records.data()),
+      records_at_(memory.records_at),
       not_free_(not_free),
       sight_(sight),
       verify_(verify),
       counters_(&counters),
       payload_bytes_(dtp.placement.payload_bytes()),
       most_(dtp.most()) {
-  check(dtp, memory.lines.bytes, memory.records.size());
+  check(dtp_, memory.lines.bytes, memory.records_at + memory.records.size());
+  if (placement_.records_offset < records_at_) {
+    throw ConfigError(fmt::format("link: DTP {}: its records lie before their block; give an offset from {} on", dtp.id,
+                                  records_at_));
+  }
   if (placement_.lines == 1) placement_.pitch = placement_.line_bytes;  // one line has no pitch
   images_.resize(placement_.slots);
   if (unit_ == 0 || finest_ == 0 || unit_ % finest_ != 0 || placement_.line_bytes % unit_ != 0) {
@@ -219,7 +224,11 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
                          std::int64_t now) noexcept {
   Image* const image = admit_lines(index, linear, bytes.size());
   if (image == nullptr) return;
-  memory::stream_copy(lines_ + offset, bytes);  // emit() comes behind a fence
+  if (gather_ != nullptr) {
+    if (!list_lines(*image, offset, bytes)) return;
+  } else {
+    memory::stream_copy(lines_ + offset, bytes);  // emit() comes behind a fence
+  }
   if (sight_ == Sight::lines) {
     // Nothing to compare a checksum with. A record that comes after all has it made from memory.
   } else if (linear == image->crc_bytes) {
@@ -277,11 +286,12 @@ std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
 }
 
 // True when the image's checksum is compared before it is called complete.
-bool Assembly::verified(std::uint64_t index) const noexcept {
+bool Assembly::verified(const Image& image) const noexcept {
   constexpr std::uint64_t kSample = 16;
+  if (gather_ != nullptr && image.crc_bytes != payload_bytes_) return false;  // the rest lies where nobody reads it
   if (sight_ == Sight::images) return false;
   if (sight_ != Sight::events || verify_ == Verify::all) return true;
-  return verify_ == Verify::sampled && index % kSample == 0;
+  return verify_ == Verify::sampled && image.index % kSample == 0;
 }
 
 // True when the event of image next_ cannot come any more.
@@ -317,13 +327,13 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
     arrival.completeness = Completeness::complete;
     arrival.proof = sight_ == Sight::unchecked_packets ? Proof::none : Proof::lines;
     arrival.lines_missing = 0;
-  } else if (verified(next_) && payload_crc(image) != image.record.payload_crc32c) {
+  } else if (verified(image) && payload_crc(image) != image.record.payload_crc32c) {
     counters_->crc_mismatches.add(1);
     arrival.loss = Loss::corrupt;
   } else {
     arrival.completeness = Completeness::complete;
-    const Proof unverified = sight_ == Sight::images ? Proof::lines : Proof::none;
-    arrival.proof = verified(next_) ? Proof::crc : unverified;
+    const Proof unverified = sight_ == Sight::events ? Proof::none : Proof::lines;
+    arrival.proof = verified(image) ? Proof::crc : unverified;
     arrival.lines_missing = 0;
   }
   return arrival;

@@ -62,8 +62,9 @@ class Assembly {
            NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);
 
   /// Makes put_lines() list lines for `gather`, which puts them into their places and decodes them; an image is decided
-  /// when its lists have ended. `full` counts packets for which there was no list. Both outlive this object. The
-  /// thread calls gather->submit() behind each batch of packets, and look() before it decides.
+  /// when its lists have ended. No byte is read from memory, so the record's CRC32C is compared only when all lines
+  /// came in order; not for Sight::unchecked_packets. `full` counts packets for which there was no list. Both outlive
+  /// this object. The thread calls gather->submit() behind each batch of packets, and look() before it decides.
   void gather_by(memory::Gather& gather, memory::Decode decode, Counter& full) noexcept {
     gather_ = &gather;
     decode_ = decode;
@@ -173,7 +174,7 @@ class Assembly {
   [[nodiscard]] FrameRecord record_of(const Image& image) const noexcept;
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
-  [[nodiscard]] bool verified(std::uint64_t index) const noexcept;
+  [[nodiscard]] bool verified(const Image& image) const noexcept;
   /// Returns true when all lines are there before their event, so that they are not counted one by one.
   [[nodiscard]] bool whole_at_event() const noexcept { return sight_ == Sight::events || sight_ == Sight::images; }
   void decide_by(std::uint64_t closed, std::uint64_t released, std::int64_t now, bool timed,
@@ -187,7 +188,8 @@ class Assembly {
   std::uint32_t unit_;                // of the line maps of images that are opened from now on
   std::uint32_t finest_;              // the finest unit that it may have
   std::byte* lines_;                  // byte 0 of the block in which offsets of lines count …
-  std::byte* records_;                // … and those of records
+  std::byte* records_;                // … and those of records, …
+  std::uint64_t records_at_;          // … which begin here
   memory::Gather* gather_ = nullptr;  // null: lines are copied
   memory::Decode decode_ = memory::Decode::copy;
   Counter* full_ = nullptr;

@@ -26,7 +26,7 @@ bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint3
 void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes, std::uint32_t immediate,
                          std::int64_t now) noexcept {
   if (put_event(offset, decode_frame_record(bytes), immediate, now)) {
-    std::memcpy(records_ + offset, bytes.data(), FrameRecord::kBytes);
+    std::memcpy(records_ + (offset - records_at_), bytes.data(), FrameRecord::kBytes);
   }
 }
 

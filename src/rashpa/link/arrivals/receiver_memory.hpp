@@ -45,6 +45,8 @@ struct ReceiverMemory {
   std::optional<std::uint64_t> words{};
   /// gathers packets into lines in an accelerator's memory; null: that memory has no such thing
   memory::Gathering* gathers = nullptr;
+  /// the offset at which the block of records begins, where both blocks are written under one key; 0: it has its own
+  std::uint64_t records_at = 0;
 };
 
 /// The distance of the last words of two DTPs, in bytes.

@@ -96,6 +96,9 @@ std::unique_ptr<Receiver> make(const roce::Options& link, const ReceiverOptions&
                                     .flow = options.end.flow,
                                     .poll = options.end.poll,
                                     .first_processor = options.first_processor};
+  if (memory.lines.accelerator) {
+    return std::make_unique<roce::GatheredRoceReceiver>(config, memory, dtps, queues, bell);
+  }
   return std::make_unique<roce::RoceReceiver>(config, memory, dtps, queues, bell);
 }
 

@@ -6,6 +6,7 @@
 #include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/sender.hpp"
+#include "rashpa/memory/gather/testing.hpp"
 
 namespace rashpa::link {
 namespace {
@@ -141,6 +142,33 @@ TEST_F(Destination, memory_of_an_accelerator_is_refused_in_words_by_links_that_c
   options_.end.peer = Kind::pcie;
   EXPECT_NE(refusal().find("pcie: verify compares the CRC32C of bytes that lie in a GPU's memory"), std::string::npos)
       << refusal();
+}
+
+TEST_F(Destination, packets_of_roce_are_gathered_when_each_is_checked_in_sockets) {
+  std::vector<std::byte> records(8192);
+  memory::testing::FarImages images(region_);
+  const ReceiverMemory memory(images.block(), records, &images);
+  const auto refusal = [&](const roce::Options& link) {
+    options_.end.link = link;
+    try {
+      make_receiver(options_, memory, {dtp_}, queues_, bell_);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  roce::Options link;
+  link.icrc = roce::IcrcMode::off;
+  EXPECT_NE(refusal(link).find("link.roce.icrc: off leaves lines"), std::string::npos) << refusal(link);
+  link.icrc = roce::IcrcMode::full;
+  EXPECT_NE(refusal(link).find("icrc full take frames"), std::string::npos) << refusal(link);
+  options_.end.link = roce::Options{};
+  dtp_.placement.records_offset = 0;
+  const auto receiver = make_receiver(options_, memory, {dtp_}, queues_, bell_);
+  const auto* const registering = able<Registering>(*receiver);
+  ASSERT_NE(registering, nullptr);
+  EXPECT_EQ(registering->base(), 0U);
+  EXPECT_GE(registering->base_of_records(), images.block().bytes) << "behind the lines";
 }
 
 TEST_F(Destination, user_space_receivers_need_no_registration_and_count_from_zero) {

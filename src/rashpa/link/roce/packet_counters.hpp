@@ -25,7 +25,10 @@ struct PacketCounters : ReceiverCounters {
   NamedCounter becn_packets{*this, "becn_packets"};      ///< packets marked in the BTH: backward congestion
   /// congestion notifications received, which only concern sources
   NamedCounter cnps_received{*this, "cnps_received"};
-  NamedCounter cnps_sent{*this, "cnps_sent"};  ///< congestion notifications sent to sources
+  /// with memory "device": packets lost because the device had all lists of packets, or had failed
+  NamedCounter gather_full{*this, "gather_full"};
+  NamedCounter gather_waits{*this, "gather_waits"};  ///< times that packets waited because the device had all buffers
+  NamedCounter cnps_sent{*this, "cnps_sent"};        ///< congestion notifications sent to sources
 };
 
 }  // namespace rashpa::link::roce

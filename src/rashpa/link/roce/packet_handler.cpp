@@ -36,9 +36,11 @@ std::variant<UcResponder, RcResponder, UdResponder> responder_of(const Options& 
 }  // namespace
 
 PacketDtp::PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-                     std::span<std::byte> region, NotFree not_free, PacketCounters& counters)
-    : responder(responder_of(options, rkey, region.size())),
-      assembly(dtp, list_index, map_unit(dtp.placement, options), region, not_free, counters, sight_of(options)) {}
+                     const ReceiverMemory& memory, NotFree not_free, PacketCounters& counters, memory::Gather* gather)
+    : responder(responder_of(options, rkey, memory.records_at + memory.records.size())),
+      assembly(dtp, list_index, map_unit(dtp.placement, options), memory, not_free, counters, sight_of(options)) {
+  if (gather != nullptr) assembly.gather_by(*gather, memory::Decode::copy, counters.gather_full);
+}
 
 wire::IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
   // With v1 there are no ports: sources differ in the end of their GID.

@@ -24,8 +24,9 @@ namespace rashpa::link::roce {
 
 /// One DTP on the receiving side. One link thread owns it, except for its orders (Told).
 struct PacketDtp : Told {
+  /// `gather`, which outlives it, puts lines into their places where these lie in memory of a device.
   PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-            std::span<std::byte> region, NotFree not_free, PacketCounters& counters);
+            const ReceiverMemory& memory, NotFree not_free, PacketCounters& counters, memory::Gather* gather = nullptr);
 
   /// Returns the RC responder; null with other transports.
   [[nodiscard]] RcResponder* rc() noexcept { return std::get_if<RcResponder>(&responder); }

@@ -24,11 +24,12 @@ struct ReceiverConfig {
 
 /// The destination side: user-space RoCE over UDP or packet sockets (Options::icrc, framing), which writes into the
 /// registered region.
-class RoceReceiver final : public ThreadedReceiver {
+class RoceReceiver : public ThreadedReceiver {
  public:
   /// Makes the receiver. `memory`, one block of host memory, is registered at iova 0 under a random key; placements
-  /// must lie inside it. There is one queue for each DTP. The memory, the queues and the bell must outlive the link.
-  /// Throws ConfigError, or ResourceError when a port is in use.
+  /// must lie inside it. Where lines lie in memory of a device, use GatheredRoceReceiver. There is one queue for each
+  /// DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError, or ResourceError when a port
+  /// is in use.
   RoceReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
                ArrivalQueues& queues, Doorbell& bell);
   ~RoceReceiver() override;
@@ -41,6 +42,20 @@ class RoceReceiver final : public ThreadedReceiver {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+};
+
+/// The same with lines in memory of a device, into which packets are gathered. One key covers both blocks: for sources
+/// the records begin behind the lines.
+class GatheredRoceReceiver final : public RoceReceiver, public Registering {
+ public:
+  GatheredRoceReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
+                       ArrivalQueues& queues, Doorbell& bell);
+  [[nodiscard]] std::uint64_t base() const noexcept override { return 0; }
+  [[nodiscard]] std::uint64_t base_of_records() const noexcept override { return records_at_; }
+  [[nodiscard]] std::string registration() const override { return "records behind lines, under one key"; }
+
+ private:
+  std::uint64_t records_at_;
 };
 
 }  // namespace rashpa::link::roce

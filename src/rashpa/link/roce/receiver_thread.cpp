@@ -26,13 +26,14 @@ QpnShare share_of(const ReceiverConfig& config, std::uint32_t number, std::uint3
 
 ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
                                std::vector<PacketDtp*> ports, ArrivalQueues& queues, Doorbell& bell,
-                               PacketCounters& counters)
+                               PacketCounters& counters, memory::Gather* gather)
     : config_(config),
       number_(number),
       ports_(std::move(ports)),
       output_(queues, bell, number, config.threads),
       counters_(&counters),
-      socket_(config, number, share_of(config, number, base_qpn, ports_.size()), counters),
+      gather_(gather),
+      socket_(config, number, share_of(config, number, base_qpn, ports_.size()), counters, gather),
       handler_(config.options, base_qpn, ports_, counters),
       base_qpn_(base_qpn),
       answers_(ports_.size()),
@@ -72,6 +73,7 @@ void ReceiverThread::handle(std::span<Datagram> datagrams, std::int64_t now) noe
     datagram.now = now;
     handler_.handle(datagram, output_);
   }
+  if (gather_ != nullptr) gather_->submit();
   handler_.decide_touched(now, output_);
   if (handler_.take_congestion()) answer_congestion(now);
 }
@@ -146,6 +148,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   std::uint64_t bytes = 0;  // of datagrams since the socket was empty, or as much had come as it holds
   while (!stop.load(std::memory_order_relaxed)) {
     bool drained = false;
+    if (gather_ != nullptr) gather_->look();
     const std::span<Datagram> datagrams = socket_.intake().receive(drained);
     const std::int64_t now = now_ns();
     if (!datagrams.empty()) {
@@ -155,8 +158,10 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
       for (const Datagram& datagram : datagrams) bytes += datagram.bytes.size();
     }
     const bool a_queue = bytes > socket_.receive_buffer();
+    const bool none_left = datagrams.empty() && drained;
+    if (datagrams.empty() && !drained) counters_->gather_waits.add(1);
     if (datagrams.empty() || a_queue || now - last_decide > kDecideNs) {
-      const Taken taken = datagrams.empty() ? Taken::all : a_queue ? Taken::a_queue : Taken::some;
+      const Taken taken = none_left ? Taken::all : a_queue ? Taken::a_queue : Taken::some;
       if (taken != Taken::some) bytes = 0;
       handler_.decide_all(now, output_, taken);
       last_decide = now;

@@ -23,9 +23,10 @@ namespace rashpa::link::roce {
 class ReceiverThread final : public LinkThread {
  public:
   /// Opens the socket. ports[i] serves queue pair base_qpn + i; null: another thread serves it. Throws ResourceError
-  /// when the port is in use.
+  /// when the port is in use. `gather`, which outlives it, puts lines into memory of a device; null: none does.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
-                 std::vector<PacketDtp*> ports, ArrivalQueues& queues, Doorbell& bell, PacketCounters& counters);
+                 std::vector<PacketDtp*> ports, ArrivalQueues& queues, Doorbell& bell, PacketCounters& counters,
+                 memory::Gather* gather);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
@@ -61,6 +62,7 @@ class ReceiverThread final : public LinkThread {
   std::vector<PacketDtp*> ports_;
   QueueOutput output_;
   PacketCounters* counters_;
+  memory::Gather* gather_;
   ReceiverSocket socket_;
   PacketHandler handler_;
   std::uint32_t base_qpn_;

@@ -22,13 +22,14 @@ Pair make_inproc(const memory::Buffer& region, const std::vector<ReceiverDtp>& d
   return pair;
 }
 
-Pair make_roce(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
-               Doorbell& bell, Packetisation packetisation, Transport transport = Transport::uc) {
+template <typename MadeReceiver = roce::RoceReceiver>
+Pair make_roce_in(const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+                  Doorbell& bell, Packetisation packetisation, Transport transport) {
   roce::ReceiverConfig config;
   config.options.transport = transport;
   config.options.packetisation = packetisation;
   config.options.pmtu = 1024;
-  auto receiver = std::make_unique<roce::RoceReceiver>(config, region.bytes(), dtps, queues, bell);
+  auto receiver = std::make_unique<MadeReceiver>(config, memory, dtps, queues, bell);
   Pair pair;
   std::vector<Endpoint> sources;
   for (const auto& endpoint : receiver->endpoints()) {
@@ -41,6 +42,19 @@ Pair make_roce(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtp
   }
   receiver->connect(sources);
   pair.receiver = std::move(receiver);
+  return pair;
+}
+Pair make_roce(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+               Doorbell& bell, Packetisation packetisation, Transport transport = Transport::uc) {
+  return make_roce_in(region.bytes(), dtps, queues, bell, packetisation, transport);
+}
+template <Packetisation packetisation, Transport transport>
+Pair make_roce_gathered(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+                        Doorbell& bell) {
+  const auto images = std::make_shared<memory::testing::FarImages>(region.bytes());
+  const ReceiverMemory memory(images->block(), region.bytes(), images.get());
+  Pair pair = make_roce_in<roce::GatheredRoceReceiver>(memory, dtps, queues, bell, packetisation, transport);
+  pair.memory = images;
   return pair;
 }
 Pair make_roce_only(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
@@ -132,11 +146,14 @@ Pair make_sls_gathered(const memory::Buffer& region, const std::vector<ReceiverD
   return pair;
 }
 
-const auto kLinks =
-    ::testing::Values(ContractLink{"inproc", &make_inproc}, ContractLink{"roce", &make_roce_only},
-                      ContractLink{"roce_first_middle_last", &make_roce_fml}, ContractLink{"roce_rc", &make_roce_rc},
-                      ContractLink{"roce_ud", &make_roce_ud}, ContractLink{"pcie", &make_pcie_event},
-                      ContractLink{"pcie_spinning", &make_pcie_spin});
+const auto kLinks = ::testing::Values(
+    ContractLink{"inproc", &make_inproc}, ContractLink{"roce", &make_roce_only},
+    ContractLink{"roce_first_middle_last", &make_roce_fml}, ContractLink{"roce_rc", &make_roce_rc},
+    ContractLink{"roce_ud", &make_roce_ud},
+    ContractLink{"roce_gathered", &make_roce_gathered<Packetisation::first_middle_last, Transport::uc>},
+    ContractLink{"roce_rc_gathered", &make_roce_gathered<Packetisation::first_middle_last, Transport::rc>},
+    ContractLink{"roce_ud_gathered", &make_roce_gathered<Packetisation::only, Transport::ud>},
+    ContractLink{"pcie", &make_pcie_event}, ContractLink{"pcie_spinning", &make_pcie_spin});
 const auto kNamed = [](const auto& param) { return std::string(param.param.name); };
 INSTANTIATE_TEST_SUITE_P(Links, LinkContract, kLinks, kNamed);
 INSTANTIATE_TEST_SUITE_P(Links, LinkCreditContract, kLinks, kNamed);

@@ -62,6 +62,9 @@ class LinkContract : public ::testing::TestWithParam<ContractLink> {
     region_ = memory::Buffer(end_of(dtps_.back()), memory::MemoryKind::pageable, memory::Sharing::machine);
     queues_ = ArrivalQueues(dtps_.size(), kEntries);
     pair_ = GetParam().make(region_, dtps_, queues_, bell_);
+    if (const auto* registering = able<const Registering>(*pair_.receiver)) {
+      for (ReceiverDtp& dtp : dtps_) dtp.placement.records_offset += registering->base_of_records();  // for sources
+    }
     released_ = std::vector<std::atomic<std::uint64_t>>(dtps_.size());
   }
   /// Returns the next arrival; fails after 20 s.

@@ -68,9 +68,9 @@ std::optional<link::pcie::Writers> writers_of(link::Kind kind) noexcept {
       return link::pcie::Writers::gpus;
     case link::Kind::verbs:
       return link::pcie::Writers::rnic;
+    case link::Kind::roce:
     case link::Kind::sls:
       return link::pcie::Writers::itself;
-    case link::Kind::roce:
     case link::Kind::fpga:
     case link::Kind::stream2:
       return std::nullopt;
@@ -96,8 +96,8 @@ std::unique_ptr<memory::DeviceImages> device_images(const Config& config, std::u
   const std::optional<link::pcie::Writers> writers = writers_of(kind);
   if (!writers) {
     throw ConfigError(
-        fmt::format("memory device: link {} writes to host memory only; use link pcie with engine cuda, verbs or sls, "
-                    "or memory huge",
+        fmt::format("memory device: link {} writes to host memory only; use link pcie with engine cuda, roce, sls or "
+                    "verbs, or memory huge",
                     link::name_of(kind)));
   }
   const std::string& device = config.buffers.front().unit.device;

@@ -49,7 +49,7 @@ TEST(DeviceBuffers, what_cannot_work_on_a_device_is_refused_with_the_reason) {
   const auto says = [](const std::function<void(Config&)>& change, const char* what) {
     EXPECT_NE(refusal(change).find(what), std::string::npos) << refusal(change) << ", not " << what;
   };
-  says([](Config& c) { c.link = link::roce::Options{}; }, "link roce writes to host memory only");
+  says([](Config& c) { c.link = link::stream2::Options{}; }, "link stream2 writes to host memory only");
   says([](Config& c) { c.buffers[0].unit.kind = unit::Kind::cpu; }, "unit cpu sees no byte there");
   says([](Config& c) { c.buffers[1].unit.kind = unit::Kind::opencl; }, "unit opencl sees no byte there");
   says([](Config& c) { c.buffers[1].unit.device = "1"; }, "this one names 1 where another has 0");

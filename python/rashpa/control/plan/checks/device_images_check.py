@@ -10,7 +10,7 @@ from rashpa.control.runfile.pipeline import keeps, plan_pipeline
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
 _WRITING = ("pcie", "verbs")  # links of writers that reach memory of a GPU
-_GATHERED = ("sls",)  # links of packets that the GPU gathers from host memory
+_GATHERED = ("roce", "sls")  # links of packets that the GPU gathers from host memory
 _MOST_CHECKED = 15  # DTPs of a buffer that the kernel checksum compares without asking the host
 
 
@@ -46,8 +46,15 @@ def _link_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source
         if receiver.destination_kind not in (*_WRITING, *_GATHERED):
             yield (
                 f"{where(receiver.own_key('memory'))}: device, but link {receiver.destination_kind} of {receiver.label} writes to host memory only; "
-                '"huge", or kind = "pcie", "verbs" or "sls"'
+                '"huge", or kind = "pcie", "roce", "sls" or "verbs"'
             )
+    roce = link.of("roce")
+    if "roce" in kinds and roce.icrc != "modulo_id":
+        why = "leaves lines to a CRC32C of bytes" if roce.icrc == "off" else "takes frames from buffers"
+        yield (
+            f'{where(("link", "roce", "icrc"))}: {roce.icrc} {why} that the host and a GPU do not share, and memory = "device"; '
+            '"modulo_id", or memory = "huge"'
+        )
     if "pcie" in kinds and link.of("pcie").engine != "cuda":
         yield (
             f'{where(("link", "pcie", "engine"))}: {link.of("pcie").engine} writes to host memory only, and memory = "device"; '

@@ -20,7 +20,7 @@ void check_mtu(const Interface& interface, const Options& options) {
 }  // namespace
 
 ReceiverSocket::ReceiverSocket(const ReceiverConfig& config, std::uint32_t number, const QpnShare& share,
-                               PacketCounters& counters)
+                               PacketCounters& counters, memory::Gather* gather)
     : framing_(config.options.framing) {
   const Options& options = config.options;
   if (framing_ == Framing::v1) {
@@ -44,7 +44,7 @@ ReceiverSocket::ReceiverSocket(const ReceiverConfig& config, std::uint32_t numbe
     set_socket_buffers(frames_->fd(), options.socket_buffer);
     intake_ = std::make_unique<FrameIntake>(*frames_, options, counters);
   } else {
-    intake_ = std::make_unique<UdpIntake>(*udp_, options);
+    intake_ = std::make_unique<UdpIntake>(*udp_, options, gather);
   }
 }
 

@@ -15,8 +15,10 @@ namespace rashpa::link::roce {
 /// movable, because the intake points into it.
 class ReceiverSocket {
  public:
-  /// Opens the sockets. `share` is the thread's queue pairs. Throws ConfigError or ResourceError.
-  ReceiverSocket(const ReceiverConfig& config, std::uint32_t number, const QpnShare& share, PacketCounters& counters);
+  /// Opens the sockets. `share` is the thread's queue pairs. With `gather`, which outlives it, packets come into that
+  /// one's pool. Throws ConfigError or ResourceError.
+  ReceiverSocket(const ReceiverConfig& config, std::uint32_t number, const QpnShare& share, PacketCounters& counters,
+                 memory::Gather* gather);
   ReceiverSocket(const ReceiverSocket&) = delete;
   ReceiverSocket& operator=(const ReceiverSocket&) = delete;
 
