@@ -61,7 +61,7 @@ module dma_writer
   localparam int unsigned CountBits = $clog2(Bursts) + 2;
 
   logic packet_begins, lock_begins, withheld, run, ends, prelude, queue_idle, in_pipe, written, record_next;
-  logic second_burst, bursts_full, bursts_idle;
+  logic single, second_burst, bursts_full, bursts_idle;
   packet_t packet;
   logic [31:0] immediate;
   logic [57:0] address, second_at;
@@ -106,6 +106,7 @@ module dma_writer
       .second_o(second),
       .beats_in_o(beats_in),
       .beats_o(beats),
+      .single_o(single),
       .turn_o(turn),
       .prelude_o(prelude),
       .from_o(from),
@@ -124,6 +125,7 @@ module dma_writer
       .immediate_i(immediate),
       .beats_in_i(beats_in),
       .beats_i(beats),
+      .single_i(single),
       .first_i(first),
       .turn_i(turn),
       .prelude_i(prelude),

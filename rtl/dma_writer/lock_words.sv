@@ -10,7 +10,7 @@ module lock_words
     input  logic                 rst_ni,
     // a lock word comes, behind all bursts that have been pushed
     input  logic                 push_i,
-    output logic                 full_o,
+    output logic                 full_o,       // perhaps no room for two more
     input  logic [         63:0] address_i,
     input  logic [         31:0] immediate_i,
     input  dtp_t                 dtp_i,
@@ -45,7 +45,6 @@ module lock_words
       .data_o ({address_o, immediate_o, dtp_o, behind}),
       .pop_i  (pop)
   );
-  assign full_o = full;
   assign ahead = answered_i - behind;
   assign ready_o = ready_q && !withhold_i;
   assign pop = valid && (withhold_i || taken_i);
@@ -54,10 +53,13 @@ module lock_words
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       ready_q <= 1'b0;
+      full_o  <= 1'b0;
       held_q  <= '0;
     end else begin
       ready_q <= valid && !pop && !ahead[CountBits-1];
+      full_o  <= held_q >= (DepthBits + 1)'(Depth - 2);
       held_q  <= held_q + (DepthBits + 1)'(push_i) - (DepthBits + 1)'(pop);
     end
   end
+  wire unused_ok = &{1'b0, full};
 endmodule

@@ -7,6 +7,7 @@ module write_beats (
     input  logic       begins_i,     // in the next cycle; only when nothing is in hand, or with its last beat
     input  logic [6:0] beats_in_i,   // from the payload FIFO
     input  logic [6:0] beats_i,      // to the host, 1 … 65
+    input  logic       single_i,     // there is only one
     input  logic [6:0] first_i,      // of them in the first burst
     input  logic       prelude_i,    // two from the payload FIFO before the first
     input  logic [5:0] from_i,       // first lane of the first beat
@@ -20,21 +21,22 @@ module write_beats (
     output logic [5:0] from_o,
     output logic [6:0] upto_o
 );
-  logic prelude_q;
+  logic prelude_q, last_q;
   logic [6:0] in_q, left_q, burst_q, upto_q;
   logic [5:0] from_q;
 
   assign beat_o = run_o && !prelude_q;
-  assign ends_o = beat_o && left_q == 7'd1;
+  assign ends_o = beat_o && last_q;
   assign burst_end_o = ends_o || burst_q == 7'd1;
   assign pop_o = run_o && in_q != '0;
   assign from_o = from_q;
-  assign upto_o = left_q == 7'd1 ? upto_q : 7'd64;
+  assign upto_o = last_q ? upto_q : 7'd64;
 
   always_ff @(posedge clk_i) begin
     if (begins_i) begin
       in_q <= beats_in_i;
       left_q <= beats_i;
+      last_q <= single_i;
       burst_q <= first_i;
       upto_q <= upto_i;
       from_q <= from_i;
@@ -46,6 +48,7 @@ module write_beats (
       end
       if (beat_o) begin
         left_q  <= left_q - 7'd1;
+        last_q  <= left_q == 7'd2;
         burst_q <= burst_q - 7'd1;  // wraps behind the first burst: the second ends with the last beat
         from_q  <= '0;
       end

@@ -6,6 +6,7 @@ module write_beats_formal (
     input logic       begins_i,
     input logic [6:0] beats_in_i,
     input logic [6:0] beats_i,
+    input logic       single_i,
     input logic [6:0] first_i,
     input logic       prelude_i,
     input logic [5:0] from_i,
@@ -23,6 +24,7 @@ module write_beats_formal (
       .begins_i,
       .beats_in_i,
       .beats_i,
+      .single_i,
       .first_i,
       .prelude_i,
       .from_i,
@@ -40,7 +42,7 @@ module write_beats_formal (
   // As write_plan makes them: the beats of card memory are as many, one less, or, with a prelude, one more.
   always_comb begin
     assume (!begins_i || !run || ends);
-    assume (beats_i != '0 && beats_i <= 7'd65);
+    assume (beats_i != '0 && beats_i <= 7'd65 && single_i == (beats_i == 7'd1));
     assume (first_i != '0 && first_i <= beats_i && first_i <= 7'd64 && beats_i - first_i <= 7'd64);
     assume (upto_i != '0 && upto_i <= 7'd64 && (beats_i != 7'd1 || {1'b0, from_i} < upto_i));
     assume (beats_in_i <= beats_i + 7'(prelude_i));
@@ -82,6 +84,7 @@ module write_beats_formal (
       if (run) begin
         assert (beats_q != '0 && beats_q <= 7'd65 && in_q <= beats_q + 7'(prelude_q));
         assert (first_q != '0 && first_q <= beats_q && beats_q - first_q <= 7'd64 && first_q <= 7'd64);
+        assert (u_dut.last_q == (written_q == beats_q - 7'd1));
         assert (u_dut.left_q == beats_q - written_q && u_dut.in_q == in_q - popped_q);
         assert (u_dut.burst_q == first_q - written_q && u_dut.upto_q == upto_q);
         assert (u_dut.from_q == (written_q == '0 ? from_q : 6'd0));

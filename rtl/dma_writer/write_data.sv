@@ -15,6 +15,7 @@ module write_data
     input logic [31:0] immediate_i,
     input logic [6:0] beats_in_i,
     input logic [6:0] beats_i,
+    input logic single_i,  // only one beat
     input logic [6:0] first_i,
     input logic [5:0] turn_i,
     input logic prelude_i,
@@ -67,6 +68,7 @@ module write_data
       .begins_i(packet_begins_i || lock_begins_i),
       .beats_in_i,
       .beats_i,
+      .single_i,
       .first_i,
       .prelude_i,
       .from_i,

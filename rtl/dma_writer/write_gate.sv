@@ -32,7 +32,7 @@ module write_gate #(
     output logic       withheld_o,       // it is written nowhere
     output logic       lock_begins_o,
     output logic       refused_o,
-    output logic       idle_o            // no beat is on its way
+    output logic       idle_o            // no beat is on its way, a cycle late
 );
   localparam int unsigned InBits = $clog2(PayloadDepth + 1);
   localparam int unsigned RoomBits = $clog2(BeatDepth + 1);
@@ -50,7 +50,6 @@ module write_gate #(
   assign packet_begins_o = plan_valid_i && enough_q && may && !lock_ready_i && (!run_i || (ends_i && several_i)) &&
                            (!complete_i || record_ready_i);
   assign lock_begins_o = lock_ready_i && may && !run_i;
-  assign idle_o = room_q == RoomBits'(BeatDepth);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -58,6 +57,7 @@ module write_gate #(
       room_q        <= RoomBits'(BeatDepth);
       enough_q      <= 1'b0;
       room_enough_q <= 1'b0;
+      idle_o        <= 1'b1;
       refused_q     <= 1'b0;
     end else begin
       there_q <= there_q + InBits'(beat_i) - (packet_begins_o ? InBits'(beats_in_i) : '0);
@@ -65,6 +65,7 @@ module write_gate #(
                 RoomBits'(lock_begins_o);
       enough_q <= (plan_soon_i || plan_valid_i) && !packet_begins_o && there_q >= InBits'(beats_in_i);
       // seen a cycle late: room for what begins now, too
+      idle_o <= room_q == RoomBits'(BeatDepth);
       room_enough_q <= room_q >= RoomBits'(2 * MostBeats);
       if (arm_i) refused_q <= 1'b0;
       else if (error_i) refused_q <= 1'b1;

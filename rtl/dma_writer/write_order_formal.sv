@@ -158,7 +158,7 @@ module write_order_formal
       assert (write_q - u_bursts.u_addresses.read_q <= 4'(Bursts) && write_q - u_bursts.u_names.read_q <= 4'(Bursts));
       assert (open <= CountBits'(Bursts - 2) && (full || open <= CountBits'(Bursts - 4)));
       if (second) assert (open <= CountBits'(Bursts - 3));
-      assert (level <= 3'(Depth) && u_locks.held_q == level);
+      assert (level <= 3'(Depth) && u_locks.held_q == level && (lock_full || level <= 3'(Depth - 2)));
       assert (!u_locks.u_words.valid_o || level != '0);
       if (u_locks.ready_q) assert (u_locks.valid);
       if (u_locks.ready_q && first) assert (before_q == '0);

@@ -64,7 +64,7 @@ module write_pipe
   } stage_t;
   stage_t stage, stage_q[Stages+1];  // 1 … 4 used
 
-  beat_t template, turned, before_q, payload, unused_frame;
+  beat_t template, turned, before_q, payload;
   always_comb begin
     template = payload_i;
     if (record_i && !second_i) template ^= record_first_i;
@@ -94,13 +94,24 @@ module write_pipe
       .data_o  (turned)
   );
 
-  logic [63:0] inside_q, strobe_q;
+  logic [63:0] inside_q, fresh_q, strobe_q;
+  logic [7:0] above_q, first_q, below_q, last_q, begun_q, left_q;
   always_ff @(posedge clk_i) begin
     stage_q[1] <= stage;
     for (int s = 2; s <= int'(Stages); s++) stage_q[s] <= stage_q[s-1];
     if (stage_q[3].pop) before_q <= turned;
+    // Lanes in rows of eight: which rows, then which lanes of the row.
+    for (int row = 0; row < 8; row++) begin
+      above_q[row] <= 3'(row) > stage_q[1].from[5:3];
+      first_q[row] <= 3'(row) == stage_q[1].from[5:3];
+      below_q[row] <= 4'(row) < stage_q[1].upto[6:3];
+      last_q[row]  <= 4'(row) == stage_q[1].upto[6:3];
+      begun_q[row] <= 3'(row) >= stage_q[1].from[2:0];
+      left_q[row]  <= 3'(row) < stage_q[1].upto[2:0];
+    end
     for (int lane = 0; lane < int'(BeatBytes); lane++) begin
-      inside_q[lane] <= 7'(lane) >= {1'b0, stage_q[2].from} && 7'(lane) < stage_q[2].upto;
+      inside_q[lane] <= (above_q[lane/8] || (first_q[lane/8] && begun_q[lane%8])) &&
+                        (below_q[lane/8] || (last_q[lane/8] && left_q[lane%8]));
     end
     strobe_q <= inside_q;
     if (!rst_ni) begin
@@ -113,17 +124,13 @@ module write_pipe
     end
   end
 
-  lanes u_lanes (
-      .clk_i,
-      .turn_i(stage_q[2].turn),
-      .begin_i({1'b0, stage_q[2].from}),
-      .end_i(stage_q[2].upto),
-      .turned_i(turned),
-      .before_i(before_q),
-      .header_i('0),
-      .payload_o(payload),
-      .frame_o(unused_frame)
-  );
+  // Lanes from `turn` on come from the beat that has just been turned, those below from the one before it.
+  always_ff @(posedge clk_i) begin
+    for (int lane = 0; lane < int'(BeatBytes); lane++) begin
+      fresh_q[lane] <= 6'(lane) >= stage_q[2].turn;
+      payload[8*lane+:8] <= inside_q[lane] ? (fresh_q[lane] ? turned[8*lane+:8] : before_q[8*lane+:8]) : 8'h0;
+    end
+  end
 
   logic unused_full;
   assign written_o = m_axi_wvalid && m_axi_wready;
@@ -153,5 +160,5 @@ module write_pipe
     busy_o = 1'b0;
     for (int s = 1; s <= int'(Stages); s++) busy_o |= stage_q[s].beat;
   end
-  wire unused_ok = &{1'b0, unused_frame, unused_full};
+  wire unused_ok = &{1'b0, unused_full};
 endmodule

@@ -45,6 +45,7 @@ module write_queue
     output logic [6:0] second_o,
     output logic [6:0] beats_in_o,
     output logic [6:0] beats_o,
+    output logic single_o,  // only one beat
     output logic [5:0] turn_o,
     output logic prelude_o,
     output logic [5:0] from_o,
@@ -146,6 +147,7 @@ module write_queue
   assign second_o = lock_begins_o ? 7'd0 : second;
   assign beats_in_o = lock_begins_o ? 7'd0 : plan.beats;
   assign beats_o = lock_begins_o ? 7'd1 : beats;
+  assign single_o = lock_begins_o || !several;
   assign prelude_o = prelude && !lock_begins_o;
   assign from_o = lock_begins_o ? {lock_at[5:2], 2'b0} : from;
   assign upto_o = lock_begins_o ? {1'b0, lock_at[5:2], 2'b0} + 7'd4 : upto;
