@@ -3,10 +3,12 @@
 """Measures one receiving thread of the link sls whose pixels go to a GPU: copied into host memory and from there by the copy engine ("copied", as the
 unit does it), or gathered by the GPU from packet buffers ("gathered"); and into host memory alone ("host"). Several sending processes of one port each
 over loopback on one machine, with UDP_GRO. The rates are those of all senders: one that the thread cannot take gives its pixels a second, a lower one
-its processor time for each byte. The ways take turns in each round.
+its processor time for each byte. With --drain, datagrams of so many frames wait for each port before the thread begins, and nothing else runs: the
+rate is that of the thread alone; of the four drains of a process the first is left out. The ways take turns in each round. "listed" makes lists that
+nobody carries out: the floor of "gathered".
 
 Prints rows; --json writes them with machine facts. Usage: sls_gather.py BENCH [--ways copied,gathered,host] [--gbps 160,20] [--ports 4] [--rounds 3]
-[--seconds 3] [--engine socket] [--buffer-mib 100] [--pool-kib 2048] [--json OUT.json]. BENCH: build/release/bench/rashpa_sls_rate_bench. gbps: of pixels.
+[--seconds 3] [--drain 0] [--engine socket] [--buffer-mib 100] [--pool-kib 2048] [--json OUT.json]. BENCH: build/release/bench/rashpa_sls_rate_bench. gbps: of pixels.
 """
 
 import argparse
@@ -57,6 +59,32 @@ def flow(options: argparse.Namespace, way: str, gbps: float) -> dict[str, Any]:
     }
 
 
+def drains(options: argparse.Namespace, way: str) -> list[dict[str, Any]]:
+    """Return the rates at which one thread took what was waiting, with the counters."""
+    words = [f"ports={options.ports}", "threads=1", f"images={way}", f"engine={options.engine}"]
+    sizes = [f"frames={options.drain}", "rounds=4", f"buffer={options.buffer_mib}", f"pool_kib={options.pool_kib}"]
+    done = subprocess.run(
+        [options.bench.resolve(), "drain", *words, *sizes], capture_output=True, text=True, check=True
+    )
+    names = ("got_gbps", "complete", "lost", "host_drops", "gather_waits", "gather_full")
+    return [{name: json.loads(line)[name] for name in names} for line in done.stdout.splitlines()[1:]]
+
+
+def measure_drains(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return a row for each way."""
+    flows: dict[str, list[dict[str, Any]]] = {way: [] for way in options.ways.split(",")}
+    for _ in range(options.rounds):
+        for way, own in flows.items():
+            own += drains(options, way)
+            print(way, json.dumps(own[-3:]), file=sys.stderr, flush=True)
+    rows = []
+    for way, own in flows.items():
+        rates = [one["got_gbps"] for one in own]
+        row = {"what": f"{way} drained", "value": statistics.median(rates), "unit": "Gb/s"}
+        rows.append(row | {"least": min(rates), "most": max(rates), "rounds": own})
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bench", type=Path)
@@ -65,13 +93,16 @@ def main() -> None:
     parser.add_argument("--ports", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--drain", type=int, default=0)
     parser.add_argument("--engine", default="socket", choices=("socket", "xdp"))
     parser.add_argument("--buffer-mib", type=int, default=100)
     parser.add_argument("--pool-kib", type=int, default=2048)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for gbps in map(float, options.gbps.split(",")):
+    rows = measure_drains(options) if options.drain else []
+    for row in rows:
+        print({key: value for key, value in row.items() if key != "rounds"})
+    for gbps in [] if options.drain else map(float, options.gbps.split(",")):
         flows: dict[str, list[dict[str, Any]]] = {way: [] for way in options.ways.split(",")}
         for _ in range(options.rounds):
             for way, own in flows.items():

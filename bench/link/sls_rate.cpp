@@ -5,6 +5,7 @@
 ///
 ///   rashpa_sls_rate_bench [ports=1] [threads=1] [seconds=3] [gbps=10,20,…] [gro=1] [engine=socket] [interfaces=2]
 ///   rashpa_sls_rate_bench receive address=10.9.9.1 port=50001 ports=2 seconds=33 [images=host|copied|gathered|listed]
+///   rashpa_sls_rate_bench drain ports=8 frames=8 rounds=6 [images=…] [engine=…]: how fast one thread takes what waits
 ///   rashpa_sls_rate_bench send address=10.9.9.1 port=50001 ports=2 seconds=30 gbps=25
 #include <fmt/format.h>
 #include <netinet/udp.h>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -67,18 +69,21 @@ class Frames {
     for (; now_ns() < end; ++frame) {
       const auto due = start + static_cast<std::int64_t>(static_cast<double>(frame) * bits / gigabits);
       while (now_ns() < due) pause_spinning();
-      Header header;
-      header.frame_number = frame + 1;
-      header.type = type_of(Detector::jungfrau);
-      header.bunch_id =
-          std::bit_cast<std::uint64_t>(static_cast<double>(frame + 1));  // as std_detector_buffer reads it
-      for (std::uint32_t p = 0; p < frames_.size(); ++p) {
-        header.row = static_cast<std::uint16_t>(p);
-        frames_[p].set_headers(header);
-        send_frame(p);
-      }
+      send_to_all(frame + 1);
     }
     return frame;
+  }
+  /// Sends frame `number` of all ports.
+  void send_to_all(std::uint64_t number) {
+    Header header;
+    header.frame_number = number;
+    header.type = type_of(Detector::jungfrau);
+    header.bunch_id = std::bit_cast<std::uint64_t>(static_cast<double>(number));  // as std_detector_buffer reads it
+    for (std::uint32_t p = 0; p < frames_.size(); ++p) {
+      header.row = static_cast<std::uint16_t>(p);
+      frames_[p].set_headers(header);
+      send_frame(p);
+    }
   }
   [[nodiscard]] std::uint32_t packets() const { return packets_; }
 
@@ -146,8 +151,18 @@ class Sink {
     config.gather.pool_bytes = pool_bytes;
     receiver_ = std::make_unique<SlsReceiver>(config, images_->memory(), place_.dtps, queues_, bell_);
     receiver_->connect(std::vector<Endpoint>(ports));
-    receiver_->start();
     taker_ = std::jthread([this](const std::stop_token& stop) { take(stop); });
+  }
+  void start() { receiver_->start(); }
+  /// Starts, and returns the seconds until `images` have arrived; those until the last one when the rest does not come.
+  double drain(std::uint64_t images) {
+    constexpr std::int64_t kPatience = 500'000'000;
+    const std::int64_t begin = now_ns();
+    start();
+    while (arrived_.load() < images && now_ns() - std::max(begin, arrived_ns_.load()) < kPatience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // wait: until images have arrived
+    }
+    return static_cast<double>(arrived_ns_.load() - begin) * 1e-9;
   }
   [[nodiscard]] std::vector<Endpoint> endpoints() const { return receiver_->endpoints(); }
   /// Ends; `frames`: sent, the rest is lost.
@@ -170,6 +185,8 @@ class Sink {
       const auto seen = bell_.count();
       while (queues_.try_pop(arrival)) {
         (arrival.completeness == Completeness::complete ? complete_ : lost_) += 1;
+        arrived_ns_.store(now_ns());
+        arrived_.fetch_add(1);
         note_time(arrival);
         const Placement& place = place_.dtps[arrival.dtp].placement;
         images_->take(arrival.dtp, arrival.index, place.image_offset(arrival.index), place.payload_bytes());
@@ -196,6 +213,8 @@ class Sink {
   std::unique_ptr<SlsReceiver> receiver_;
   std::uint64_t complete_ = 0;
   std::uint64_t lost_ = 0;
+  std::atomic<std::uint64_t> arrived_{0};
+  std::atomic<std::int64_t> arrived_ns_{0};
   std::uint64_t taken_ = 0;
   std::int64_t first_ns_ = 0, last_ns_ = 0;
   CpuTime first_cpu_, last_cpu_;
@@ -243,8 +262,21 @@ int run(const std::string& mode, const Arguments& given) {
     fmt::print("{{\"sent_images\": {}, \"sent_packets\": {}}}\n", frames * ports, frames * ports * detector.packets());
     return 0;
   }
+  if (mode == "drain") {
+    options.first_frame = 1;
+    const auto frames = static_cast<std::uint64_t>(number(given, "frames", 8));
+    for (int round = 0; round < static_cast<int>(number(given, "rounds", 6)); ++round) {
+      Sink sink(options, address, port, ports, threads, images, pool);
+      Frames detector(sink.endpoints(), options);
+      for (std::uint64_t frame = 1; frame <= frames; ++frame) detector.send_to_all(frame);
+      const double took = sink.drain(frames * ports);
+      print_books(0, sink.end(frames), frames * ports, took);
+    }
+    return 0;
+  }
   if (mode == "receive") {
     Sink sink(options, address, port, ports, threads, images, pool);
+    sink.start();
     std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * kSecond)));
     const Books books = sink.end(0);
     print_books(0, books, books.complete + books.lost, number(given, "over", seconds));
@@ -252,6 +284,7 @@ int run(const std::string& mode, const Arguments& given) {
   }
   for (const double gigabits : rates) {
     Sink sink(options, address, port, ports, threads, images, pool);
+    sink.start();
     Frames detector(sink.endpoints(), options);
     const std::uint64_t frames = detector.send(gigabits, seconds);
     print_books(gigabits, sink.end(frames), frames * ports, seconds);

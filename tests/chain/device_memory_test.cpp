@@ -142,6 +142,35 @@ TEST(DeviceMemory, its_checksum_is_compared_by_the_kernel) {
       400);
 }
 
+TEST(DeviceMemory, packets_of_roce_that_the_device_gathers_become_the_same) {
+  for (const link::Transport transport : {link::Transport::uc, link::Transport::rc, link::Transport::ud}) {
+    SCOPED_TRACE(static_cast<int>(transport));
+    expect_the_same(
+        [transport](Plan& plan) {
+          plan.link = "roce";
+          plan.roce.transport = transport;
+          plan.bands = 2;
+          plan.threads = 2;
+        },
+        400);
+  }
+}
+
+TEST(DeviceMemory, packets_of_a_detector_that_the_device_gathers_become_the_same) {
+  expect_the_same(
+      [](Plan& plan) {
+        plan.link = "sls";
+        plan.width = 1024;
+        plan.sls.read_rows = plan.height;
+        plan.flow = link::Flow::paced;
+        plan.rate_hz = 100;
+        plan.frames = 200;
+        plan.pipeline.kernels = {
+            kernel::StepOf(jungfrau::synthetic::config(1024, 128, jungfrau::Output::photons, 1, 0.01))};
+      },
+      200);
+}
+
 TEST(DeviceMemory, several_dtps_a_module_and_a_last_stack_that_is_not_full_are_the_same) {
   expect_the_same(
       [](Plan& plan) {
