@@ -169,11 +169,12 @@ def _command(name: str) -> Any:
 
 
 def _only(name: str, function: Any) -> typer.Typer:
-    from rashpa.cli.files.limited import in_limited_process
+    if name in _READERS:  # a stranger's file may end the library that reads it; repaired files are our own
+        from rashpa.cli.files.limited import in_limited_process  # with Rich, which a node does without
 
+        function = in_limited_process(function)
     one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    # a stranger's file may end the library that reads it; repaired files are our own
-    one.command(name)(in_limited_process(function) if name in _READERS else function)
+    one.command(name)(function)
     return one
 
 

@@ -258,7 +258,17 @@ def test_a_node_says_where_it_is_before_it_imports_what_only_some_orders_need(ro
     done = subprocess.run(words, capture_output=True, text=True, timeout=GUARD_S, check=False)
     imported = set(done.stderr.split())
     assert "uvicorn" in imported, done.stderr
-    assert not imported & {"bokeh", "fabio", "h5py", "hdf5plugin", "httpx", "matplotlib", "PIL"}
+    assert not imported & {
+        "bokeh",
+        "fabio",
+        "h5py",
+        "hdf5plugin",
+        "httpx",
+        "matplotlib",
+        "PIL",
+        "prometheus_client",
+        "rich",
+    }
 
 
 # prints how long a thread of OpenBLAS looks for work, as NumPy will read it

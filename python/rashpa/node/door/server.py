@@ -4,9 +4,11 @@
 
 import asyncio
 import dataclasses
+import functools
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -21,13 +23,15 @@ from rashpa.node.door.access import Access, AccessError
 from rashpa.node.door.audit import Audit
 from rashpa.node.door.guard import Guard, answer_of, peer_of, trust
 from rashpa.node.door.http_interface import HTTP_OF_FAULT, Health, interface
-from rashpa.node.door.metrics import NodeMetrics
 from rashpa.node.door.query import BUFFER, DTP, LAST, TABLE
 from rashpa.node.door.request_limits import RequestLimits
 from rashpa.node.door.viewing import Viewing, asked_of
 from rashpa.node.engine.preview import png_of, viewed
 from rashpa.node.host.load import load
 from rashpa.node.state.node import Node
+
+if TYPE_CHECKING:
+    from rashpa.node.door.metrics import NodeMetrics
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 _SHORT_BYTES = 16 << 10
@@ -56,7 +60,7 @@ class NodeApp:
         self._node = node
         self._guard = Guard(node, access or Access(), audit or Audit(), limits or RequestLimits())
         self._viewing = Viewing()
-        self._metrics = NodeMetrics(node.status, version, self._guard.counts, lambda: node.run, node.log.levels)
+        self._version = version
 
     def starlette(self) -> Starlette:
         """Return the ASGI application."""
@@ -127,6 +131,14 @@ class NodeApp:
 
     async def _scrape(self, _: Request) -> Response:
         return PlainTextResponse(self._metrics.text(), media_type="text/plain; version=0.0.4")
+
+    @functools.cached_property
+    def _metrics(self) -> "NodeMetrics":
+        """Return the metrics, made for the first scrape."""
+        from rashpa.node.door.metrics import NodeMetrics  # with the library of Prometheus, which few runs need
+
+        node = self._node
+        return NodeMetrics(node.status, self._version, self._guard.counts, lambda: node.run, node.log.levels)
 
     async def _log(self, request: Request) -> Response:
         """Answer with the newest entries of the log: /log?last=100."""
