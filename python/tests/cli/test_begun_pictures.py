@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+import errno
 import json
-import sys
+import os
+import signal
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from rashpa.cli.report import report, report_pictures
+from rashpa.cli.report import begun_pictures, report, report_pictures
 from rashpa.cli.report.begun_pictures import BegunPictures
 from rashpa.cli.report.page_module import page_module
 from rashpa.cli.report.report import get_ready, write_report
@@ -46,23 +48,68 @@ def shown(outcome: Outcome) -> dict[str, list[tuple[str, str]]]:
     return {name: [(figure.shows, figure.caption) for figure in one.figures] for name, one in found.items()}
 
 
-def test_pictures_are_those_that_the_caller_would_have_made_itself(outcome: Outcome) -> None:
-    usual_s = sys.getswitchinterval()
+@pytest.fixture
+def only_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a process be forked although the test's own workers have threads, which hold no lock that pictures need."""
+    monkeypatch.setattr(begun_pictures, "_HARMLESS", tuple(thread.name for thread in threading.enumerate()))
+
+
+def shown_by(begun: BegunPictures) -> dict[str, list[tuple[str, str]]]:
+    return {name: [(one.shows, one.caption) for one in each.figures] for name, each in begun.result().items()}
+
+
+@pytest.mark.usefixtures("only_thread")
+def test_pictures_of_a_forked_process_are_those_of_this_one(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = shown(outcome)
     begun = BegunPictures(outcome)
-    found = {name: [(one.shows, one.caption) for one in each.figures] for name, each in begun.result().items()}
-    assert found == shown(outcome)
-    assert list(found) == [buffer.section.name for buffer in outcome.plan.buffers]
-    begun._thread.join()
-    assert sys.getswitchinterval() == usual_s
+    process = begun._process
+    assert process > 0
+    monkeypatch.setattr(report_pictures, "pictures_of", fails)  # in this process
+    assert shown_by(begun) == wanted
+    assert list(wanted) == [buffer.section.name for buffer in outcome.plan.buffers]
+    assert not Path(f"/proc/{process}").exists()
 
 
-def test_they_are_made_without_a_thread_too(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual_s = sys.getswitchinterval()
-    with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", lambda _: (_ for _ in ()).throw(RuntimeError("can't start")))
+def test_nothing_is_forked_beside_a_thread_that_may_hold_a_lock(outcome: Outcome) -> None:
+    done = threading.Event()
+    other = threading.Thread(target=done.wait, name="other")
+    other.start()
+    try:
         begun = BegunPictures(outcome)
-    assert list(begun.result()) == list(shown(outcome))
-    assert sys.getswitchinterval() == usual_s
+        assert begun._process == 0
+        assert shown_by(begun) == shown(outcome)
+    finally:
+        done.set()
+        other.join()
+
+
+@pytest.mark.usefixtures("only_thread")
+def test_a_process_that_cannot_be_forked_is_done_without(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> NoReturn:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", full)
+    files = len(list(Path("/proc/self/fd").iterdir()))
+    begun = BegunPictures(outcome)
+    assert len(list(Path("/proc/self/fd").iterdir())) == files
+    assert shown_by(begun) == shown(outcome)
+
+
+@pytest.mark.usefixtures("only_thread")
+@pytest.mark.parametrize("how", ["killed", "stopped", "failed"])
+def test_a_forked_process_that_fails_costs_time_alone(
+    outcome: Outcome, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = shown(outcome)
+    monkeypatch.setattr(begun_pictures, "_PATIENCE_S", 0.2)
+    with monkeypatch.context() as patched:
+        ends = {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP}
+        act = fails if how == "failed" else lambda *_: os.kill(os.getpid(), ends[how])
+        patched.setattr(report_pictures, "pictures_of", act)
+        begun = BegunPictures(outcome)
+    process = begun._process
+    assert shown_by(begun) == wanted
+    assert not Path(f"/proc/{process}").exists()
 
 
 def test_pictures_that_fail_cost_the_page_alone(

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the pictures of a report in a thread of its own, while the command prints its tables and checks the files: most of this work is in libraries
-that need no interpreter."""
+"""Makes the pictures of a report in a forked process, on a second processor, while the command prints its tables and checks the files. A thread would
+not help: both parts need the interpreter, a millisecond at a time."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
+import os
+import pickle
+import select
+import signal
 import threading
-from concurrent.futures import Future
-from typing import TYPE_CHECKING
+import time
+import warnings
+from typing import TYPE_CHECKING, NoReturn
 
 from rashpa.cli.report.page_module import page_module
 
@@ -16,34 +20,80 @@ if TYPE_CHECKING:
     from rashpa.cli.report.report_pictures import Shown
     from rashpa.control.books.outcome import Outcome
 
-_SWITCH_S = 0.0005  # the pictures' thread waits this long for the interpreter, often; Python's own 5 ms would make it the slower one
+_PATIENCE_S = 20.0  # for the forked process; then this one makes them itself
+_PIECE = 1 << 20
+_HARMLESS = ("MainThread", "telling")  # threads that hold no lock that pictures need
 
 
 class BegunPictures:
-    """Holds the pictures and curves of a report while they are being made. The outcome must not change what it says about buffers and files."""
+    """Holds the pictures and curves of a report while they are being made. The outcome must not change what it says about buffers and files. Where no
+    process can be forked, or the forked one fails, `result` makes them."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
-        self._made: Future[dict[str, Shown]] = Future()
-        self._usual_s = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH_S)
-        self._thread = threading.Thread(target=self._make, name="pictures", daemon=True)
-        with contextlib.suppress(RuntimeError):  # without a thread, `result` makes them
-            self._thread.start()
+        self._process, self._pipe = 0, -1
+        # a lock that another thread holds at the fork would stay locked in the new process
+        if all(thread.name in _HARMLESS for thread in threading.enumerate()):
+            with contextlib.suppress(OSError):
+                self._fork()
 
     def result(self) -> dict[str, Shown]:
         """Return the pictures and curves by buffer. Raise the error with which they failed."""
-        if self._thread.ident is None and not self._made.done():
-            self._make()
-        return self._made.result()
+        if (made := self._from_process()) is not None:
+            return made
+        page_module()
+        from rashpa.cli.report.report_pictures import pictures_of
 
-    def _make(self) -> None:
+        return pictures_of(self._outcome)
+
+    def _fork(self) -> None:
+        there, here = os.pipe()
         try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of Python, for processes with threads
+                process = os.fork()
+        except OSError:
+            os.close(there)
+            os.close(here)
+            raise
+        if process == 0:
+            self._send(here)
+        os.close(here)
+        self._process, self._pipe = process, there
+
+    def _send(self, pipe: int) -> NoReturn:
+        """Make the pictures and write them to the pipe, in the forked process, and end it. A failure is silent: the other process finds it again."""
+        with contextlib.suppress(BaseException):
             page_module()
             from rashpa.cli.report.report_pictures import pictures_of
 
-            self._made.set_result(pictures_of(self._outcome))
-        except BaseException as error:  # noqa: BLE001  (it is raised where the pictures are needed)
-            self._made.set_exception(error)
-        finally:
-            sys.setswitchinterval(self._usual_s)
+            with open(pipe, "wb") as file:
+                pickle.dump(pictures_of(self._outcome), file, pickle.HIGHEST_PROTOCOL)
+            os._exit(0)
+        os._exit(1)
+
+    def _from_process(self) -> dict[str, Shown] | None:
+        """Return the result of the forked process, None without one. The process has ended then."""
+        if not self._process:
+            return None
+        sent = self._received()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)  # it has nothing more to do
+        os.waitpid(self._process, 0)
+        os.close(self._pipe)
+        self._process = 0
+        with contextlib.suppress(Exception):
+            found: dict[str, Shown] = pickle.loads(sent)  # noqa: S301  of this program
+            return found
+        return None
+
+    def _received(self) -> bytes:
+        """Return all that the forked process writes until it closes the pipe, empty when that takes too long."""
+        parts: list[bytes] = []
+        ends = time.monotonic() + _PATIENCE_S
+        while select.select([self._pipe], [], [], max(0.0, ends - time.monotonic()))[0]:
+            part = os.read(self._pipe, _PIECE)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+        return b""
