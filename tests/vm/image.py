@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-MODULE_EXTRA = {"rdma_rxe": ["crc32_generic", "crc32-pclmul"]}  # found through the crypto layer, not by symbol
+# Found through the crypto layer, not by symbol; kernels from 6.16 on compute it by themselves.
+MODULE_EXTRA = {"rdma_rxe": ["crc32_generic", "crc32-pclmul"]}
 
 
 class ImageError(Exception):
@@ -83,7 +84,8 @@ def modules_in_order(kernel: Kernel, names: Iterable[str]) -> list[Path]:
         path = files.get(key)
         if path is None:
             raise ImageError(f"vm: kernel {kernel.modules.name} has no module {name}")
-        for needed in [*MODULE_EXTRA.get(key, []), *_depends(_module_bytes(path))]:
+        extra = [other for other in MODULE_EXTRA.get(key, []) if other.replace("-", "_") in files]
+        for needed in [*extra, *_depends(_module_bytes(path))]:
             visit(needed)
         order[key] = path
 

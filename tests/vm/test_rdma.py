@@ -143,20 +143,16 @@ def test_a_source_that_offers_a_place_outside_is_not_read(rdma: Machine) -> None
 
 
 @pytest.mark.parametrize("operation", ["write", "read"])
-def test_paging_on_demand_works_or_is_refused_in_words(rdma: Machine, operation: str) -> None:
-    """Check that rxe pages on demand from Linux 6.15 on, and that before the destination says why not."""
+def test_paging_on_demand_is_refused_in_words(rdma: Machine, operation: str) -> None:
+    """Check that the destination says why not: rxe pins all memory before Linux 6.15, and copies wrong bytes since."""
     run = Acquisition(
         "verbs", "verbs", options={"transport": "rc", "operation": operation, "paging": "on_demand", **ODD}
     )
-    version = rdma.run("linux", "uname -r").output.split(".")
-    if tuple(map(int, version[:2])) >= (6, 15):
-        outcome = acquire(rdma, f"paging-{operation}", run)
-        assert "paged on demand" in outcome.destination["registration"]
-        assert outcome.destination["complete"] == run.frames
-        return
     result = rdma.run(f"paging-{operation}", f"{run.programs()['destination']} || echo ended $?", 30)
     assert "ended 2" in result.output
-    assert "link.verbs.paging: on_demand, and rxe1 pins all memory" in result.output
+    version = tuple(map(int, rdma.run("linux", "uname -r").output.split(".")[:2]))
+    reason = "rxe1 pins all memory" if version < (6, 15) else "rxe1 is Soft-RoCE, which copies such memory"
+    assert f"link.verbs.paging: on_demand, and {reason}" in result.output
 
 
 @pytest.mark.parametrize("links", [("roce", "verbs"), ("verbs", "roce"), ("verbs", "verbs")], ids="-".join)

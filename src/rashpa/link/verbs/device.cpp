@@ -15,6 +15,7 @@ namespace rashpa::link::verbs {
 namespace {
 
 constexpr std::size_t kMostGids = 1024;
+constexpr std::uint32_t kVendorOfRxe = 0xFFFFFF;  // RXE_VENDOR_ID
 
 /// The devices of the machine; given back at the end of the search.
 class DeviceList {
@@ -152,6 +153,12 @@ void Device::check_paging(std::uint32_t operations) const {
         "link.verbs.paging: on_demand, and {} pins all memory that it uses (rxe does so before Linux 6.15); "
         "set paging = \"pinned\"",
         name_));
+  }
+  if (attributes.orig_attr.vendor_id == kVendorOfRxe) {
+    throw ResourceError(
+        fmt::format("link.verbs.paging: on_demand, and {} is Soft-RoCE, which copies such memory from the begin of its "
+                    "page, whatever the address; set paging = \"pinned\", or use an RNIC",
+                    name_));
   }
   if ((odp.per_transport_caps.rc_odp_caps & operations) != operations) {
     throw ResourceError(

@@ -17,6 +17,7 @@ struct Abilities {
   bool peer_memory = false;  ///< true: nvidia-peermem is loaded
   /// IBV_ODP_SUPPORT_… of RC, as of RNICs and of rxe since Linux 6.15; 0: no paging on demand, as of older ones
   std::uint32_t on_demand_of_rc = 0;
+  std::uint32_t vendor = 0x02C9;
   int most_reads = 16;  ///< RDMA READs in flight of a queue pair
 };
 

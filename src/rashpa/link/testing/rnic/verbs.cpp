@@ -41,6 +41,7 @@ int query_device_ex(ibv_context* /*context*/, const ibv_query_device_ex_input* /
   const auto lock = locked();
   const std::uint32_t operations = Rnic::the().regions.abilities.on_demand_of_rc;
   *attributes = {};
+  attributes->orig_attr.vendor_id = Rnic::the().regions.abilities.vendor;
   attributes->odp_caps.general_caps = operations != 0 ? std::uint64_t{IBV_ODP_SUPPORT} : 0;
   attributes->odp_caps.per_transport_caps.rc_odp_caps = operations;
   return 0;

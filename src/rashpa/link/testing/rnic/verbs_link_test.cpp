@@ -122,9 +122,9 @@ TEST(VerbsLines, on_a_device_cannot_be_verified_by_the_link) {
   }
 }
 
-std::string refusal(Transport transport, std::uint32_t operations) {
+std::string refusal(Transport transport, std::uint32_t operations, std::uint32_t vendor = 0x02C9) {
   rnic::reset();
-  rnic::set({.on_demand_of_rc = operations});
+  rnic::set({.on_demand_of_rc = operations, .vendor = vendor});
   try {
     const rnic::VerbsBench bench(transport, false, 1, 10, {}, {}, rnic::VerbsBench::Words::none,
                                  {.paging = verbs::Paging::on_demand});
@@ -163,6 +163,11 @@ TEST(Paging, a_device_that_pins_memory_is_refused_with_what_to_do) {
   const std::string said = refusal(Transport::rc, 0);
   EXPECT_EQ(said.rfind("link.verbs.paging: on_demand, and standin0 pins all memory", 0), 0U) << said;
   EXPECT_NE(said.find("set paging = \"pinned\""), std::string::npos) << said;
+}
+
+TEST(Paging, soft_roce_is_refused_although_it_says_that_it_can) {
+  const std::string said = refusal(Transport::rc, IBV_ODP_SUPPORT_WRITE, 0xFFFFFF);
+  EXPECT_EQ(said.rfind("link.verbs.paging: on_demand, and standin0 is Soft-RoCE, which copies", 0), 0U) << said;
 }
 
 TEST(Paging, a_device_that_cannot_write_so_is_refused_with_its_operations) {
