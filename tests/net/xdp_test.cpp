@@ -133,6 +133,34 @@ TEST_F(SlsXdp, frames_with_wrong_checksums_and_lengths_are_counted_and_change_no
   link.receiver->stop();
 }
 
+TEST_F(SlsXdp, the_kernel_gets_frames_back_when_the_gather_that_reads_them_has_ended) {
+  constexpr std::uint32_t kPackets = 32;  // of an image, of two chunks each: the memory holds one
+  std::shared_ptr<memory::testing::FarImages> images;
+  network_.device = [&images](std::span<std::byte> bytes) {
+    images = std::make_shared<memory::testing::FarImages>(bytes);
+    return DeviceEnd{images, ReceiverMemory(images->block(), bytes, images.get())};
+  };
+  Options options = eiger(8);
+  options.first_frame = 1;
+  options.socket_buffer = 4096;
+  Connected link(network_, options, 1, 9, 8);
+  images->stuck = true;
+  link.receiver->start();
+  const auto stats = [&] { return link.receiver->stats(); };
+  for (std::uint64_t k = 0; k < 6; ++k) {
+    link.send(0, k);
+    ASSERT_EVENTUALLY(stats()["packets"] + stats()["host_drops"] == (k + 1) * kPackets);
+  }
+  EXPECT_GT(stats()["xdp_dropped"], 0U) << "nothing is given back yet";
+  EXPECT_TRUE(link.none_left());
+  images->stuck = false;
+  const Arrival arrival = link.next();
+  EXPECT_EQ(arrival.index, 0U);
+  EXPECT_EQ(arrival.completeness, Completeness::complete);
+  link.expect_pixels(arrival);
+  link.receiver->stop();
+}
+
 TEST_F(SlsXdp, fragments_and_tagged_frames_come_by_the_kernels_socket) {
   Connected link(network_, eiger(4), 1, 3, 4);
   begin(link);

@@ -3,6 +3,7 @@
 /// The processor in place of a device: a gather by memcpy, as late as a device may be, for tests without a GPU.
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
@@ -52,8 +53,8 @@ class FarImages final : public Gathering {
   [[nodiscard]] const DmaBlock& block() const noexcept { return block_; }
   [[nodiscard]] std::byte* data() noexcept { return bytes_.data(); }
 
-  bool stuck = false;   ///< no list ends
-  bool failed = false;  ///< the device has failed; set before links run
+  std::atomic<bool> stuck{false};  ///< no list ends; relaxed: a test sets it, and waits for what comes of it
+  bool failed = false;             ///< the device has failed; set before links run
 
  private:
   class Engine final : public GatherEngine {
