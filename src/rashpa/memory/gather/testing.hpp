@@ -53,7 +53,7 @@ class FarImages final : public Gathering {
   [[nodiscard]] const DmaBlock& block() const noexcept { return block_; }
   [[nodiscard]] std::byte* data() noexcept { return bytes_.data(); }
 
-  std::atomic<bool> stuck{false};  ///< no list ends; relaxed: a test sets it, and waits for what comes of it
+  std::atomic<bool> stuck{false};  ///< no list ends; a test sets it while the link runs
   bool failed = false;             ///< the device has failed; set before links run
 
  private:
