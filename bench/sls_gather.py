@@ -82,7 +82,8 @@ def measure_drains(options: argparse.Namespace) -> list[dict[str, Any]]:
         rates = [one["got_gbps"] for one in own]
         row = {"what": f"{way} drained", "value": statistics.median(rates), "unit": "Gb/s"}
         rows.append(row | {"least": min(rates), "most": max(rates), "rounds": own})
-    return rows
+    copied = next((row["value"] for row in rows if row["what"] == "copied drained"), None)
+    return [row | ({"of_copied": round(row["value"] / copied, 3)} if copied else {}) for row in rows]
 
 
 def main() -> None:
@@ -111,6 +112,11 @@ def main() -> None:
         for way, own in flows.items():
             middle = statistics.median(one["got_gbps"] for one in own)
             row = {"what": f"{way} {gbps:g}", "value": middle, "unit": "Gb/s", "asked_gbps": gbps, "rounds": own}
+            row |= (
+                {"of_copied": round(middle / statistics.median(one["got_gbps"] for one in flows["copied"]), 3)}
+                if "copied" in flows
+                else {}
+            )
             rows.append(row | {"cpu_s_per_gb": statistics.median(one["cpu_s_per_gb"] for one in own)})
             print({key: value for key, value in rows[-1].items() if key != "rounds"})
     if options.json:
