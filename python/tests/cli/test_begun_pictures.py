@@ -3,6 +3,7 @@ import errno
 import json
 import os
 import signal
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.run_file import run_file
+from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole
 
@@ -61,6 +63,7 @@ def shown_by(begun: BegunPictures) -> dict[str, list[tuple[str, str]]]:
 @pytest.mark.usefixtures("only_thread")
 def test_pictures_of_a_forked_process_are_those_of_this_one(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = shown(outcome)
+    monkeypatch.setattr(begun_pictures, "_PATIENCE_S", GUARD_S)
     begun = BegunPictures(outcome)
     process = begun._process
     assert process > 0
@@ -93,6 +96,25 @@ def test_a_process_that_cannot_be_forked_is_done_without(outcome: Outcome, monke
     begun = BegunPictures(outcome)
     assert len(list(Path("/proc/self/fd").iterdir())) == files
     assert shown_by(begun) == shown(outcome)
+
+
+@pytest.mark.usefixtures("only_thread")
+def test_a_forked_process_writes_nothing_for_people(
+    outcome: Outcome, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(begun_pictures, "_PATIENCE_S", GUARD_S)
+
+    def loud(_: Outcome) -> dict[str, str]:
+        print("a warning", file=sys.stderr, flush=True)
+        print("a word", flush=True)
+        return {"full": "made"}
+
+    monkeypatch.setattr(report_pictures, "pictures_of", loud)
+    begun = BegunPictures(outcome)
+    monkeypatch.setattr(report_pictures, "pictures_of", fails)
+    found: Any = begun.result()
+    assert found == {"full": "made"}
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.usefixtures("only_thread")

@@ -5,10 +5,12 @@ not help: both parts need the interpreter, a millisecond at a time."""
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pickle
 import select
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -64,6 +66,8 @@ class BegunPictures:
     def _send(self, pipe: int) -> NoReturn:
         """Make the pictures and write them to the pipe, in the forked process, and end it. A failure is silent: the other process finds it again."""
         with contextlib.suppress(BaseException):
+            # a warning would be written by a thread that this process has not
+            sys.stdout = sys.stderr = io.StringIO()
             page_module()
             from rashpa.cli.report.report_pictures import pictures_of
 
