@@ -183,5 +183,7 @@ module dma_writer
   assign record_packet_o = packet;
   assign begins_o = packet_begins && !withheld;
   assign locks_o = lock_begins;
-  assign idle_o = queue_idle && !run && !in_pipe && bursts_idle;
+  always_ff @(posedge clk_i) begin  // a cycle late, but not at the beginning
+    idle_o <= !rst_ni || (queue_idle && bursts_idle && !(valid_i || packet_begins || lock_begins || run || in_pipe));
+  end
 endmodule

@@ -15,7 +15,7 @@ module write_bursts
     input  logic [          6:0] second_i,       // … of so many beats; 0: none
     output logic                 second_o,       // it is pushed in this cycle: none may come
     input  dtp_t                 dtp_i,
-    output logic                 full_o,         // perhaps no room for four more
+    output logic                 full_o,         // perhaps no room for eight more
     output logic [CountBits-1:0] issued_o,       // bursts pushed, modulo 2^CountBits
     output logic [CountBits-1:0] answered_o,
     output logic                 idle_o,
@@ -93,7 +93,7 @@ module write_bursts
       second_q   <= push_i && second_i != '0;
       issued_q   <= issued_q + CountBits'(push);
       answered_q <= answered_q + CountBits'(m_axi_bvalid && named);
-      full_o     <= open >= CountBits'(Bursts - 4);
+      full_o     <= open >= CountBits'(Bursts - 8);
       idle_o     <= open == '0 && !push;
       error_o    <= m_axi_bvalid && named && m_axi_bresp != 2'b00;
     end

@@ -40,33 +40,34 @@ module write_gate #(
     $fatal(1, "write_gate: %0d beats have no room for two packets", BeatDepth);
   end
   logic [  InBits-1:0] there_q;
+  logic [         6:0] taken_q;  // beats of what began in the cycle before
   logic [RoomBits-1:0] room_q;
-  logic enough_q, room_enough_q, refused_q, may;
+  logic enough_q, may_q, refused_q;
 
   assign refused_o = refused_q || withhold_i;
   assign withheld_o = withheld_i || refused_o;
-  assign may = room_enough_q && !bursts_full_i;
   // Last beats are two cycles apart, as the CRC needs it.
-  assign packet_begins_o = plan_valid_i && enough_q && may && !lock_ready_i && (!run_i || (ends_i && several_i)) &&
+  assign packet_begins_o = plan_valid_i && enough_q && may_q && !lock_ready_i && (!run_i || (ends_i && several_i)) &&
                            (!complete_i || record_ready_i);
-  assign lock_begins_o = lock_ready_i && may && !run_i;
+  assign lock_begins_o = lock_ready_i && may_q && !run_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      there_q       <= '0;
-      room_q        <= RoomBits'(BeatDepth);
-      enough_q      <= 1'b0;
-      room_enough_q <= 1'b0;
-      idle_o        <= 1'b1;
-      refused_q     <= 1'b0;
+      there_q   <= '0;
+      room_q    <= RoomBits'(BeatDepth);
+      taken_q   <= '0;
+      enough_q  <= 1'b0;
+      may_q     <= 1'b0;
+      idle_o    <= 1'b1;
+      refused_q <= 1'b0;
     end else begin
       there_q <= there_q + InBits'(beat_i) - (packet_begins_o ? InBits'(beats_in_i) : '0);
-      room_q <= room_q + RoomBits'(written_i) - (packet_begins_o && !withheld_o ? RoomBits'(beats_i) : '0) -
-                RoomBits'(lock_begins_o);
+      taken_q <= packet_begins_o && !withheld_o ? beats_i : {6'd0, lock_begins_o};
+      room_q <= room_q + RoomBits'(written_i) - RoomBits'(taken_q);
       enough_q <= (plan_soon_i || plan_valid_i) && !packet_begins_o && there_q >= InBits'(beats_in_i);
-      // seen a cycle late: room for what begins now, too
       idle_o <= room_q == RoomBits'(BeatDepth);
-      room_enough_q <= room_q >= RoomBits'(2 * MostBeats);
+      // seen two cycles late: room for what has begun since, too
+      may_q <= room_q >= RoomBits'(2 * MostBeats) && !bursts_full_i;
       if (arm_i) refused_q <= 1'b0;
       else if (error_i) refused_q <= 1'b1;
     end

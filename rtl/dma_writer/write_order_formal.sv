@@ -21,7 +21,7 @@ module write_order_formal
     input logic        bvalid_i,
     input logic [ 1:0] bresp_i
 );
-  localparam int unsigned Bursts = 8, Depth = 4, CountBits = 5;
+  localparam int unsigned Bursts = 16, Depth = 4, CountBits = 6;
   logic rst_n = 1'b0;
   logic full, second, idle, error, awvalid, bready, lock_full, lock_ready, locks_idle;
   logic [CountBits-1:0] issued, answered;
@@ -87,11 +87,14 @@ module write_order_formal
     else if (error) refused_q <= 1'b1;
   end
 
+  logic full_q;  // the gate looks at it a cycle late
+  always_ff @(posedge clk_i) full_q <= rst_n && full;
+
   // Its surroundings: nothing is pushed that has no room, a lock word comes between packets, its own burst is one.
   logic [CountBits-1:0] open, asked_q;  // pushed, and shown to the host, not answered
   assign open = issued - answered;
   always_comb begin
-    assume (!push_i || (!full && !second));
+    assume (!push_i || (!full_q && !second));
     assume (!takes || (push_i && second_i == '0));
     assume (!lock_i || (!lock_full && !second && !refused_q));
     assume (!bvalid_i || asked_q != '0);
@@ -136,7 +139,7 @@ module write_order_formal
   logic [64+32+4+CountBits-1:0] stored;
   assign level  = u_locks.u_words.write_q - u_locks.u_words.read_q;
   assign stored = u_locks.u_words.memory[place_q[1:0]];
-  logic [3:0] write_q;  // of the queues of bursts, a cycle before: what they show
+  logic [4:0] write_q;  // of the queues of bursts, a cycle before: what they show
   always_ff @(posedge clk_i) write_q <= rst_n ? u_bursts.u_names.write_q : '0;
   logic error_before_q;  // of error: was it of a burst before the lock word
   always_ff @(posedge clk_i) error_before_q <= bvalid_i && bresp_i != '0;
@@ -150,14 +153,15 @@ module write_order_formal
       assert (open <= CountBits'(Bursts) && bready);
       if (idle && !push_i && !second) assert (open == '0);
       // what induction has to know
-      assert (asked_q <= open && u_bursts.u_names.level == 4'(open) && open <= CountBits'(Bursts));
-      assert (u_bursts.u_addresses.level == 4'(open - asked_q));
-      assert (u_bursts.u_addresses.write_q == u_bursts.u_names.write_q && u_bursts.u_names.write_q - write_q <= 4'd1);
+      assert (asked_q <= open && u_bursts.u_names.level == 5'(open) && open <= CountBits'(Bursts));
+      assert (u_bursts.u_addresses.level == 5'(open - asked_q));
+      assert (u_bursts.u_addresses.write_q == u_bursts.u_names.write_q && u_bursts.u_names.write_q - write_q <= 5'd1);
       assert (u_bursts.u_addresses.valid_o == (u_bursts.u_addresses.read_q != write_q));
       assert (u_bursts.u_names.valid_o == (u_bursts.u_names.read_q != write_q));
-      assert (write_q - u_bursts.u_addresses.read_q <= 4'(Bursts) && write_q - u_bursts.u_names.read_q <= 4'(Bursts));
-      assert (open <= CountBits'(Bursts - 2) && (full || open <= CountBits'(Bursts - 4)));
-      if (second) assert (open <= CountBits'(Bursts - 3));
+      assert (write_q - u_bursts.u_addresses.read_q <= 5'(Bursts) && write_q - u_bursts.u_names.read_q <= 5'(Bursts));
+      assert (open <= CountBits'(Bursts - 5) && (full || open <= CountBits'(Bursts - 8)));
+      assert (full_q || open <= CountBits'(Bursts - 7));
+      if (second) assert (open <= CountBits'(Bursts - 6));
       assert (level <= 3'(Depth) && u_locks.held_q == level && (lock_full || level <= 3'(Depth - 2)));
       assert (!u_locks.u_words.valid_o || level != '0);
       if (u_locks.ready_q) assert (u_locks.valid);

@@ -114,9 +114,7 @@ inline void add_coverage(VerilatedContext& context) {
 template <class Model>
 class Clocked {
  public:
-  explicit Clocked(std::uint64_t seed = 1) {
-    context_.randReset(2);
-    context_.randSeed(static_cast<int>(seed));
+  explicit Clocked(std::uint64_t seed = 1) : model_(randomised(context_, seed)) {
     model_.clk_i = 0;
     model_.eval();
   }
@@ -148,8 +146,15 @@ class Clocked {
   [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
 
  private:
+  // A model takes its first values as it is made.
+  static VerilatedContext* randomised(VerilatedContext& context, std::uint64_t seed) {
+    context.randReset(2);
+    context.randSeed(static_cast<int>(seed));
+    return &context;
+  }
+
   VerilatedContext context_;
-  Model model_{&context_};
+  Model model_;
   std::uint64_t cycles_ = 0;
 };
 
