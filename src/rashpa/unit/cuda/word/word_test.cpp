@@ -204,6 +204,18 @@ TEST_P(Alone, a_record_of_another_run_or_image_is_left_to_the_host) {
   let_go(0, 1);
 }
 
+TEST_P(Alone, a_record_with_a_wrong_sum_is_left_to_the_host) {
+  for (std::uint64_t k = 0; k < kStack; ++k) {
+    source_.pixels(k), source_.record(0, k), source_.record(1, k);
+    if (k == kStack - 1)
+      source_.records[1].data()[k * FrameRecord::kBytes + 100] ^= std::byte{1};  // of no use to anyone
+  }
+  source_.say(0, kStack - 1);
+  source_.say(1, kStack - 1);
+  expect_waiting(0, 1);
+  let_go(0, 1);
+}
+
 TEST_P(Alone, a_dark_image_is_left_to_the_host) {
   for (std::uint64_t k = 0; k < kStack; ++k) {
     source_.pixels(k), source_.record(0, k, kRun, k == 1 ? std::uint32_t{FrameRecord::dark} : 0), source_.record(1, k);
