@@ -32,11 +32,13 @@ namespace {
 
 namespace jungfrau = kernel::jungfrau;
 
-constexpr std::uint32_t kStack = 4, kStacks = 4, kDtps = 2, kRun = 9;
+constexpr std::uint32_t kStack = 4, kStacks = 4, kDtps = 2, kRun = 9, kLeast = 100;
 constexpr kernel::Shape kShape{129, 102};
 constexpr std::uint32_t kSlots = kStack * kStacks;
 
-Pipeline vetoing(const jungfrau::Config& config) { return {{config, kernel::bragg_count::Config{10, 100, 100'000}}}; }
+Pipeline vetoing(const jungfrau::Config& config) {
+  return {{config, kernel::bragg_count::Config{10, kLeast, 100'000}}};
+}
 
 // By the unit's own look, which has kernels loaded at once: loading one later would wait for those that wait.
 bool no_gpu() {
@@ -180,6 +182,10 @@ TEST_P(Alone, a_stack_begins_with_the_last_word_and_no_thread_of_the_host) {
     source_.write(number);
     ASSERT_EVENTUALLY(done(slot, ticket));
     EXPECT_EQ(dispatch_->begun(slot, ticket), cuda::Begun::by_word);
+    for (std::uint32_t i = 0; i < kStack; ++i) {  // by the limits, which no order of the host has brought
+      const cuda::DeviceFinding& finding = work_->results().finding(slot, i);
+      EXPECT_EQ(finding.verdict, finding.counted < kLeast ? 1 : 0) << number << ", image " << i;
+    }
     ASSERT_EQ(dispatch_->came_back(slot), cudaSuccess);
   }
 }
@@ -239,6 +245,34 @@ std::string told(std::vector<std::int64_t> ns) {
   std::sort(ns.begin(), ns.end());
   const auto us = [&](std::size_t percent) { return static_cast<double>(ns[ns.size() * percent / 100]) / 1000; };
   return std::to_string(us(50)) + " / " + std::to_string(us(99)) + " us (p50 / p99)";
+}
+
+TEST_P(Alone, a_stack_waits_until_the_results_in_its_place_are_taken) {
+  for (std::uint64_t number = 0; number < kStacks; ++number) {
+    source_.write(number);
+    ASSERT_EVENTUALLY(done(static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number + 1)));
+  }
+  source_.write(kStacks);
+  expect_waiting(0, kStacks + 1);
+  ASSERT_EQ(dispatch_->came_back(0), cudaSuccess);
+  EXPECT_EVENTUALLY(done(0, kStacks + 1));
+  EXPECT_EQ(dispatch_->begun(0, kStacks + 1), cuda::Begun::by_word);
+}
+
+TEST_P(Alone, stacks_of_the_host_and_of_words_come_in_turn) {
+  for (std::uint64_t number = 0; number < std::uint64_t{6} * kStacks; ++number) {
+    const auto slot = static_cast<std::uint32_t>(number % kStacks);
+    const auto ticket = static_cast<std::uint32_t>(number + 1);
+    if (number % 3 == 1) {
+      let_go(number, ticket);
+    } else {
+      source_.write(number);
+      ASSERT_EVENTUALLY(done(slot, ticket));
+      EXPECT_EQ(dispatch_->begun(slot, ticket), cuda::Begun::by_word);
+      trigger(number, ticket);  // too late, and does nothing
+    }
+    ASSERT_EQ(dispatch_->came_back(slot), cudaSuccess);
+  }
 }
 
 // Printed, for docs/decisions/0198 and 0208: they are those of this machine. 129 x 102 pixels or 64 x 32, stacks of 4.
