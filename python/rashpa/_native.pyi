@@ -44,7 +44,7 @@ class Slice:
     def __init__(self, every: int = 1, phase: int = 0) -> None: ...
 
 class Placement:
-    """Where a DTP's lines and records lie in the destination's registered memory; bytes, except slots and lines."""
+    """Where a DTP's lines and records lie in the destination's registered memory; bytes, except slots, lines and event_lines."""
 
     pixels_offset: int
     slot_bytes: int
@@ -54,6 +54,7 @@ class Placement:
     line_bytes: int
     lines: int
     records_offset: int
+    event_lines: int
     def __init__(self) -> None: ...
 
 class Endpoint:
@@ -270,6 +271,7 @@ class DtpSourceStatus:
     images_sent: Final[int]
     images_skipped: Final[int]  # on_full = skip, no credit
     images_due: Final[int]  # sent, skipped or withheld
+    part_events: Final[int]  # of parts that are not the last of their image
     payload_bytes: Final[int]
     packets: Final[int]
     waits: Final[int]

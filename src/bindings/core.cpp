@@ -104,7 +104,8 @@ void bind_core(nb::module_& m) {
       .def_rw("pitch", &Placement::pitch)
       .def_rw("line_bytes", &Placement::line_bytes)
       .def_rw("lines", &Placement::lines)
-      .def_rw("records_offset", &Placement::records_offset);
+      .def_rw("records_offset", &Placement::records_offset)
+      .def_rw("event_lines", &Placement::event_lines);
 
   nb::class_<Endpoint>(m, "Endpoint")
       .def(

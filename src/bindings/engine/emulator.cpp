@@ -202,6 +202,7 @@ void bind_emulator(nb::module_& m) {
       .def_prop_ro("images_sent", [](const DtpStatus& s) { return s.stats.images_sent; })
       .def_prop_ro("images_skipped", [](const DtpStatus& s) { return s.stats.images_skipped; })
       .def_prop_ro("images_due", [](const DtpStatus& s) { return s.stats.images_due(); })
+      .def_prop_ro("part_events", [](const DtpStatus& s) { return s.stats.part_events; })
       .def_prop_ro("payload_bytes", [](const DtpStatus& s) { return s.stats.link["payload_bytes"]; })
       .def_prop_ro("packets", [](const DtpStatus& s) { return s.stats.link["packets"]; })
       .def_prop_ro("waits", [](const DtpStatus& s) { return s.stats.link["waits"]; })

@@ -46,7 +46,8 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
                           .id = source.dtp.id,
                           .images = most_images(source.dtp.images, dealt != nullptr),
                           .payload_bytes = source.dtp.placement.payload_bytes(),
-                          .slots = source.dtp.placement.slots})),
+                          .slots = source.dtp.placement.slots,
+                          .events = source.dtp.placement.parts()})),
         injecting_(able<const link::Injecting>(*link_)),
         dtp_(dtp_config(config, source, frames.shape(), processor, gate), *this, *link_, dealt) {}
 

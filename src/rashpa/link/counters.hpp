@@ -73,6 +73,9 @@ struct ReceiverCounters : CounterList {
                              /// accepted; for links that see only events, the bytes that events announce
                              "payload_bytes"};
   NamedCounter events{*this, "events"};            ///< accepted
+  NamedCounter part_events{*this, "part_events"};  ///< of parts that are not the last of their image
+  NamedCounter lost_parts{*this,
+                          "lost_parts"};  ///< such events that did not come, of decided images of which anything did
   NamedCounter skip_events{*this, "skip_events"};  ///< events by which the source reports skipped images
   /// lines that had already arrived and events of decided images; for rc: packets already executed
   NamedCounter duplicate_packets{*this, "duplicate_packets"};

@@ -229,6 +229,22 @@ class Watchable {
   [[nodiscard]] virtual std::vector<LastWord> last_words() const = 0;
 };
 
+/// The image of a DTP that is being received, and its lines from the first on that are in memory, by the events of its
+/// parts. It says nothing of the parts of other images.
+struct PartProgress {
+  std::uint64_t index = 0;
+  std::uint32_t lines = 0;
+};
+
+/// A receiver whose sources may send events for parts of images (Placement::event_lines). It rings the link's doorbell
+/// for each.
+class Parted {
+ public:
+  virtual ~Parted() = default;
+  /// Returns the progress of DTP `dtp`. The lines are in memory, and not proven before their image is. Any thread.
+  [[nodiscard]] virtual PartProgress progress(std::uint32_t dtp) const noexcept = 0;
+};
+
 /// A receiver whose sources send descriptions of themselves.
 class Describing {
  public:

@@ -89,7 +89,8 @@ struct BufferConfig {
   End end = End::known;
   bool dealt = false;  ///< one of several buffers among which images are dealt: records name their frames
   std::uint32_t deadline_ms = 1000;
-  std::uint32_t quiet_ms = 0;  ///< as in scheduler::Lane; 0: unlimited
+  std::string events = "image";  ///< or "lines:N": an event for each part of N lines
+  std::uint32_t quiet_ms = 0;    ///< as in scheduler::Lane; 0: unlimited
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;
   std::vector<SinkConfig> sinks;                ///< at least one
@@ -124,6 +125,10 @@ inline const Parameters<BufferConfig>& buffer_parameters() {
                 .least = 1,
                 .most = 600'000},
                &Buffer::deadline_ms)
+          .add({.name = "events",
+                .doc = "image, or lines:N: an event for each N lines of a DTP's image, for units that begin early "
+                       "(links roce and verbs)"},
+               &Buffer::events)
           .add(
               {.name = "partial", .choices = {"keep", "veto"}},
               [](Buffer & buffer) -> auto& { return buffer.pipeline.partial; })

@@ -8,11 +8,23 @@
 
 namespace rashpa::scheduler {
 
+namespace {
+
+bool has_parts(const LaneConfig& config) {
+  return std::any_of(config.dtps.begin(), config.dtps.end(),
+                     [](const LaneDtp& dtp) { return dtp.placement.parts() > 1; });
+}
+
+}  // namespace
+
 Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
     : config_(std::move(config)),
       unit_(unit),
       link_(link),
       watching_(able<const link::Watching>(link_)),
+      parted_(able<const link::Parted>(link_)),
+      beginning_(parted_ != nullptr && has_parts(config_) ? able<unit::Beginning>(unit_) : nullptr),
+      begun_(config_.stack),
       sources_write_(link_.sources_write()),
       ring_(config_, *this, sources_write_),
       deadlines_(config_.dtps.size(), config_.slots, config_.deadline_ns, config_.quiet_ns),
@@ -71,9 +83,41 @@ bool Lane::advance(std::int64_t now) noexcept {
     submit(now);
     return true;
   }
+  if (beginning_ != nullptr) begin_early();
   const Deadlines::Known run{limit_, end_known_.load(std::memory_order_relaxed)};
   if (const auto to = deadlines_.given_up(next_stack_ * config_.stack, end, run)) give_up(*to);
   return false;
+}
+
+// A unit that is busy is asked again at the next part, or when the scheduler next looks.
+void Lane::begin_early() noexcept {
+  const std::uint64_t first = next_stack_ * config_.stack;
+  if (!ring_.is_free(first)) return;
+  ring_.open_to(first, limit_);
+  Stack& stack = ring_.of(next_stack_);
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    const std::uint64_t pixels = pixels_there(first + i);
+    if (pixels <= begun_[i]) continue;
+    if (!beginning_->begin_early(stack, i, pixels)) return;
+    begun_[i] = pixels;
+  }
+}
+
+// Pixels of an image from its first on that are in memory; gaps between modules count as there.
+std::uint64_t Lane::pixels_there(std::uint64_t index) const noexcept {
+  std::uint64_t pixels = link::kUnlimited;
+  for (std::size_t dtp = 0; dtp < config_.dtps.size(); ++dtp) {
+    const LaneDtp& one = config_.dtps[dtp];
+    const Placement& p = one.placement;
+    if (deadlines_.next(dtp) > index) continue;
+    const link::PartProgress progress = parted_->progress(one.position);
+    const std::uint32_t lines = progress.index == index ? progress.lines : progress.index > index ? p.lines : 0;
+    if (lines >= p.lines) continue;
+    const std::uint64_t pixel = pixel_bytes(config_.pixel);
+    const std::uint64_t row = p.first_line_offset / p.pitch + lines;
+    pixels = std::min(pixels, row * p.pitch / pixel);
+  }
+  return pixels;
 }
 
 void Lane::set_end(std::uint64_t end) noexcept {
@@ -103,6 +147,7 @@ void Lane::submit(std::int64_t now) noexcept {
   if (filled) lost_pixels_.settle();
   stack.ready_ns = now;
   if (last_packet > 0) ready_.record(now - last_packet);
+  std::fill(begun_.begin(), begun_.end(), 0);
   deadlines_.handed_on(ring_.end_of(next_stack_, limit_));
   ++next_stack_;
   submitted_.fetch_add(1, std::memory_order_release);

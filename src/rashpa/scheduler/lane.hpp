@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "rashpa/core/books/completeness_table.hpp"
 #include "rashpa/core/frame/stack.hpp"
@@ -14,6 +15,7 @@
 #include "rashpa/scheduler/lane/loss_report.hpp"
 #include "rashpa/scheduler/lane/lost_pixels.hpp"
 #include "rashpa/scheduler/lane/stack_ring.hpp"
+#include "rashpa/unit/beginning.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::scheduler {
@@ -26,6 +28,8 @@ namespace rashpa::scheduler {
 /// are, until finish() ends the run. One exception: sources that wait for slots may have sent the rest of a stack, all
 /// of which was lost. So a lane with a known end gives up a begun stack when nothing came for `quiet_ns`. For the same
 /// time no deadline passes when all sources with free slots are silent, because their process is stopped.
+/// Where sources send events for parts of images, a unit that can begins with the pixels of the stack in hand that are
+/// there.
 /// It connects a StackRing, Deadlines, a LossReport and LostPixels, which do not know one another.
 class Lane final : public SlotGuard {
  public:
@@ -96,12 +100,17 @@ class Lane final : public SlotGuard {
   void give_up_rest() noexcept;
   void set_end(std::uint64_t end) noexcept;
   void submit(std::int64_t now) noexcept;
+  void begin_early() noexcept;
+  [[nodiscard]] std::uint64_t pixels_there(std::uint64_t index) const noexcept;
 
   LaneConfig config_;
   unit::Unit& unit_;
   link::Receiver& link_;
-  const link::Watching* watching_;  // the link, where it sees writes into slots
-  bool sources_write_;              // lines may come after they were given up
+  const link::Watching* watching_;    // the link, where it sees writes into slots
+  const link::Parted* parted_;        // the link, where sources send events for parts …
+  unit::Beginning* beginning_;        // … and the unit, which can begin with them; else null
+  std::vector<std::uint64_t> begun_;  // pixels of each image of the stack in hand with which the unit has begun
+  bool sources_write_;                // lines may come after they were given up
   StackRing ring_;
   Deadlines deadlines_;
   LossReport losses_;

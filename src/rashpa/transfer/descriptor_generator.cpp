@@ -26,16 +26,17 @@ DescriptorGenerator::DescriptorGenerator(const Region& region, std::uint64_t pit
   runs_ = runs_of(placement, pitch_bytes, largest_message);
 }
 
-void DescriptorGenerator::begin(const std::byte* frame, std::uint64_t index) noexcept {
+void DescriptorGenerator::begin(const std::byte* frame, std::uint64_t index, std::uint32_t line) noexcept {
   source_ = frame + origin_;
   destination_ = placement_.image_offset(index);
-  next_line_ = 0;
+  next_line_ = line;
+  end_line_ = placement_.lines;
   next_byte_ = 0;
 }
 
 std::size_t DescriptorGenerator::next(std::span<link::BufferDescriptor> batch) noexcept {
   std::size_t made = 0;
-  while (made < batch.size() && next_line_ < placement_.lines) {
+  while (made < batch.size() && next_line_ < end_line_) {
     const std::byte* source = line(next_line_) + next_byte_;
     const std::uint64_t destination = destination_ + next_line_ * placement_.pitch + next_byte_;
     std::uint32_t bytes = 0;
@@ -47,7 +48,7 @@ std::size_t DescriptorGenerator::next(std::span<link::BufferDescriptor> batch) n
         ++next_line_;
       }
     } else {
-      const std::uint32_t lines = std::min(runs_.lines_per_run, placement_.lines - next_line_);
+      const std::uint32_t lines = std::min(runs_.lines_per_run, end_line_ - next_line_);
       bytes = lines * placement_.line_bytes;
       next_line_ += lines;
     }

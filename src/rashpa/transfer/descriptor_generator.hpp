@@ -20,9 +20,12 @@ class DescriptorGenerator {
   DescriptorGenerator(const Region& region, std::uint64_t pitch_bytes, std::uint32_t pixel_bytes,
                       const Placement& placement, std::uint32_t largest_message);
 
-  /// Starts image `index`, whose module frame begins at `frame`.
-  void begin(const std::byte* frame, std::uint64_t index) noexcept;
-  /// Fills `batch` with the next descriptors; returns their number, 0 when the image is done.
+  /// Starts image `index`, whose module frame begins at `frame`, at line `line`.
+  void begin(const std::byte* frame, std::uint64_t index, std::uint32_t line = 0) noexcept;
+  /// Ends the current image before line `line`, a later one at each call; begin() ends it with its last line.
+  void end_at(std::uint32_t line) noexcept { end_line_ = line; }
+  /// Fills `batch` with the next descriptors; returns their number, 0 when the image, or the part up to end_at(),
+  /// is done.
   std::size_t next(std::span<link::BufferDescriptor> batch) noexcept;
   /// Returns the number of descriptors of one image.
   [[nodiscard]] std::uint64_t per_image() const noexcept;
@@ -38,6 +41,7 @@ class DescriptorGenerator {
   const std::byte* source_ = nullptr;
   std::uint64_t destination_ = 0;
   std::uint32_t next_line_ = 0;
+  std::uint32_t end_line_ = 0;
   std::uint32_t next_byte_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "rashpa/core/ability.hpp"
+#include "rashpa/core/frame/part_record.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/core/time/running_clock.hpp"
@@ -50,18 +51,23 @@ DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, l
       limit_(config.dtp.images) {
   if (checksumming_ != nullptr && !checksumming_->makes_payload_crc32c()) checksumming_ = nullptr;
   if (checksumming_ != nullptr) return;
-  crcs_.resize(frames.frames());
-  const std::uint64_t first = std::min<std::uint64_t>(config.dtp.images, crcs_.size());
-  for (std::uint64_t index = 0; dealt == nullptr && index < first; ++index) crc_of(config.dtp.slice.frame(index));
+  const std::uint32_t parts = config.dtp.placement.parts();
+  crcs_.resize(frames.frames() * parts);
+  const std::uint64_t first = std::min<std::uint64_t>(config.dtp.images, frames.frames());
+  for (std::uint64_t index = 0; dealt == nullptr && index < first; ++index) {
+    for (std::uint32_t part = 0; part < parts; ++part) crc_of(config.dtp.slice.frame(index), part);
+  }
 }
 
 // Where the link does not make it on its way, bytes that do not change are read once.
-std::uint32_t DtpSource::crc_of(std::uint64_t frame) {
-  std::optional<std::uint32_t>& known = crcs_[frame % crcs_.size()];
+std::uint32_t DtpSource::crc_of(std::uint64_t frame, std::uint32_t part) {
+  const Placement& place = config_.dtp.placement;
+  std::optional<std::uint32_t>& known = crcs_[frame % (crcs_.size() / place.parts()) * place.parts() + part];
   if (known) return *known;
   std::uint32_t crc = 0;
   std::array<link::BufferDescriptor, kBatch / 2> runs{};
-  generator_.begin(frames_.frame(frame), 0);
+  generator_.begin(frames_.frame(frame), 0, part == 0 ? 0 : place.part_end(part - 1));
+  generator_.end_at(place.part_end(part));
   while (const std::size_t made = generator_.next(runs)) {
     for (std::size_t i = 0; i < made; ++i) crc = crc32c({runs[i].source, runs[i].bytes}, crc);
   }
@@ -243,15 +249,36 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std
   untold_.reset();  // this image's own event will show it
   latest_frame_ = frame;
   if (image_aware_ != nullptr) image_aware_->begin(index);
-  const bool made_by_link = checksumming_ != nullptr;
-  std::uint32_t crc = crcs_.empty() ? 0 : crc_of(frame);
-  const bool known = made_by_link || !crcs_.empty();
+  FrameRecord record{};
+  record.dtp = dtp.id;
+  record.frame_number = frame;
+  record.index = index;
+  record.slot = static_cast<std::uint32_t>(index % dtp.placement.slots);
+  record.run = dtp.run;
+  // Parts that crc_of() has not read before are read here, before the generator is at this image.
+  for (std::uint32_t part = 0; part < dtp.placement.parts() && !crcs_.empty(); ++part) crc_of(frame, part);
   generator_.begin(frames_.frame(frame), index);
+  for (std::uint32_t part = 0; part < dtp.placement.parts(); ++part) {
+    const std::optional<std::uint32_t> crc = send_part(stop, frame, part);
+    if (!crc) return false;
+    if (!send_record(stop, record, part, *crc)) return false;
+  }
+  // Small images are sent together where the next is due at once; every wait polls first.
+  return true;
+}
+
+// Sends the lines of a part of the image in hand; returns their CRC32C, or nothing when it is to stop.
+std::optional<std::uint32_t> DtpSource::send_part(const std::stop_token& stop, std::uint64_t frame,
+                                                  std::uint32_t part) {
+  const bool made_by_link = checksumming_ != nullptr;
+  std::uint32_t crc = crcs_.empty() ? 0 : crc_of(frame, part);
+  const bool known = made_by_link || !crcs_.empty();
+  generator_.end_at(config_.dtp.placement.part_end(part));
   std::array<link::BufferDescriptor, kBatch / 2> half{};
   // Post half, poll, make and post the other half: while a half is on its way the next is computed.
   while (const std::size_t made = generator_.next(half)) {
     for (std::size_t i = 0; i < made && !known; ++i) crc = crc32c({half[i].source, half[i].bytes}, crc);
-    if (!post_all(stop, half.data(), made)) return false;
+    if (!post_all(stop, half.data(), made)) return {};
     if (outstanding_ >= kBatch / 2) poll(0);
   }
   while (made_by_link) {
@@ -259,28 +286,37 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std
       crc = *made;
       break;
     }
-    if (stop.stop_requested()) return false;
+    if (stop.stop_requested()) return {};
     poll(kPollUs);
   }
-  FrameRecord record{};
-  record.dtp = dtp.id;
-  record.flags = frames_.flags(frame) | (frame == dtp.slice.frame(limit_.load() - 1) ? FrameRecord::last_of_run : 0U);
-  record.frame_number = frame;
+  return crc;
+}
+
+// Sends the event of a part of the image in hand, whose own lines have `crc`. `record` is that of the part before.
+bool DtpSource::send_record(const std::stop_token& stop, FrameRecord& record, std::uint32_t part, std::uint32_t crc) {
+  const Dtp& dtp = config_.dtp;
+  const Placement& place = dtp.placement;
+  const bool last = part + 1 == place.parts();
+  const std::uint64_t begin = std::uint64_t{record.lines} * place.line_bytes;  // of the part
+  const std::uint64_t end = std::uint64_t{place.part_end(part)} * place.line_bytes;
+  whole_crc_ = part == 0 ? crc : crc32c_combined(whole_crc_, crc, end - begin);
+  record.flags = frames_.flags(record.frame_number) | (last ? 0U : kPartFlag);
+  if (record.frame_number == dtp.slice.frame(limit_.load() - 1)) record.flags |= FrameRecord::last_of_run;
   record.timestamp_ns = start_tai_ns_ + static_cast<std::uint64_t>((paced_ ? due_ns_ : now_ns()) - start_ns_);
-  record.index = index;
-  record.slot = static_cast<std::uint32_t>(index % dtp.placement.slots);
-  record.lines = dtp.placement.lines;
-  record.payload_bytes = dtp.placement.payload_bytes();
-  record.payload_crc32c = crc;
-  record.run = dtp.run;
+  record.lines = place.part_end(part);
+  record.payload_bytes = end;
+  record.payload_crc32c = last ? whole_crc_ : crc;
+  record.user[0] = last && part > 0 ? crc : 0;
   std::array<std::byte, FrameRecord::kBytes> bytes{};
   encode(record, bytes);
-  const link::Event event{bytes.data(), dtp.placement.record_offset(index), immediate_of(dtp.id, index)};
+  const link::Event event{bytes.data(),
+                          last ? place.record_offset(record.index) : place.part_offset(record.index, part),
+                          immediate_of(dtp.id, place.event_of(record.index, part))};
   while (!sender_.post_event(event)) {
     if (stop.stop_requested()) return false;
     poll(kPollUs);
   }
-  // Small images are sent together where the next is due at once; every wait polls first.
+  if (!last) part_events_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -329,7 +365,9 @@ void DtpSource::tell_skipped() {
   record.user[1] = skip_events_ + 1;
   std::array<std::byte, FrameRecord::kBytes> bytes{};
   encode(record, bytes);
-  if (!sender_.post_event({bytes.data(), dtp.placement.skip_offset(), immediate_of(dtp.id, index)})) return;
+  if (!sender_.post_event(
+          {bytes.data(), dtp.placement.skip_offset(), immediate_of(dtp.id, dtp.placement.event_of(index))}))
+    return;
   ++skip_events_;
   untold_.reset();
 }
@@ -343,6 +381,7 @@ void DtpSource::drain(const std::stop_token& stop) {
 
 DtpSourceStats DtpSource::stats() const {
   return {.images_sent = images_sent_.load(std::memory_order_relaxed),
+          .part_events = part_events_.load(std::memory_order_relaxed),
           .images_skipped = images_skipped_.load(std::memory_order_relaxed),
           .images_dead = images_dead_.load(std::memory_order_relaxed),
           .stalls = stalls_.load(std::memory_order_relaxed),

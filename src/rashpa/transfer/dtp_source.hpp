@@ -75,6 +75,7 @@ struct DtpSourceConfig {
 /// The counters of a DTP on the source side. Any thread may read them.
 struct DtpSourceStats {
   std::uint64_t images_sent = 0;
+  std::uint64_t part_events = 0;     ///< events sent for parts that are not the last of their image
   std::uint64_t images_skipped = 0;  ///< skipped because no credit came and on_full = skip
   std::uint64_t images_dead = 0;     ///< withheld by the fault "dead module"
   std::uint64_t stalls = 0;
@@ -136,7 +137,9 @@ class DtpSource {
   bool find_due(std::uint64_t frame);
   void run_dealt(const std::stop_token& stop);
   void stall(const std::stop_token& stop, std::uint64_t index);
-  std::uint32_t crc_of(std::uint64_t frame);
+  std::uint32_t crc_of(std::uint64_t frame, std::uint32_t part);
+  std::optional<std::uint32_t> send_part(const std::stop_token& stop, std::uint64_t frame, std::uint32_t part);
+  bool send_record(const std::stop_token& stop, FrameRecord& record, std::uint32_t part, std::uint32_t crc);
   bool send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame);
   void skip_image(std::uint64_t index);
   void tell_sent(std::uint64_t next) noexcept;
@@ -155,8 +158,9 @@ class DtpSource {
   const link::Checksumming* checksumming_;
   Dealer::Port* dealt_;
   DescriptorGenerator generator_;
-  std::vector<std::optional<std::uint32_t>> crcs_;  // by different frame, where the link makes none
-  CompletenessTable sent_;  // of images that are not dealt: those have no number that is known before
+  std::vector<std::optional<std::uint32_t>> crcs_;  // of each part by different frame, where the link makes none
+  CompletenessTable sent_;       // of images that are not dealt: those have no number that is known before
+  std::uint32_t whole_crc_ = 0;  // of the parts sent so far of the image in hand
   std::int64_t start_ns_ = 0;
   std::uint64_t start_tai_ns_ = 0;
   Paces paces_;
@@ -177,7 +181,7 @@ class DtpSource {
   std::atomic<std::uint64_t> limit_;          // images
   std::atomic<bool> ending_{false};           // all up to limit_ are sent, without triggers
   std::atomic<bool> done_{false};  // release by the source's thread, acquire by its owner: counters are final
-  std::atomic<std::uint64_t> images_sent_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};
+  std::atomic<std::uint64_t> images_sent_{0}, part_events_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};
   std::atomic<std::int64_t> late_ns_{0};
 };
 

@@ -29,6 +29,7 @@ def tables_of(summary: Summary) -> Iterator[Table]:
 
 
 def _dtps(summary: Summary) -> Table:
+    parted = any(load.events > 1 for load in summary.loads)
     table = _table(
         "DTPs",
         "id>",
@@ -40,6 +41,7 @@ def _dtps(summary: Summary) -> Table:
         "Gb/s>",
         "on the wire>",
         "packets/s>",
+        *(["events/s>"] if parted else []),
         "from",
         "to",
     )
@@ -56,6 +58,7 @@ def _dtps(summary: Summary) -> Table:
             gigabits(load.bytes_per_s) if paced else _OPEN,
             gigabits(load.wire_bytes_per_s) if paced and load.packets else _OPEN,
             f"{load.packets_per_s:,.0f}" if paced and load.packets else _OPEN,
+            *([f"{load.events_per_s:,.0f}" if paced else _OPEN] if parted else []),
             load.emulator,
             load.receiver,
         )

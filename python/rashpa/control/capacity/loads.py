@@ -10,6 +10,7 @@ from rashpa.control.plan import chunks
 from rashpa.control.plan.model import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.receivers import link_to
 from rashpa.control.plan.strips import strips_of
+from rashpa.control.runfile.buffer_section import event_lines, events_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES, Pipeline, keeps, plan_pipeline
 from rashpa.control.runfile.sink_sections import Hdf5Sink, Stream2Sink
 
@@ -20,8 +21,8 @@ _TABLE_BYTES = 2  # of an image, at least: its completeness and its decision
 
 @dataclass(frozen=True)
 class DtpLoad:
-    """Describes the load of one DTP. `images_per_s`: 0 when the detector's rate is not given; `packets` and `wire_bytes`: those of one image, as on
-    Ethernet."""
+    """Describes the load of one DTP. `images_per_s`: 0 when the detector's rate is not given; `packets`, `events` and `wire_bytes`: those of one
+    image, as on Ethernet."""
 
     dtp: PlannedDtp
     buffer: PlannedBuffer
@@ -32,6 +33,7 @@ class DtpLoad:
     images_per_s: float
     packets: int
     wire_bytes: int
+    events: int = 1
 
     @property
     def receiver(self) -> str:
@@ -45,6 +47,10 @@ class DtpLoad:
     @property
     def wire_bytes_per_s(self) -> float:
         return self.wire_bytes * self.images_per_s
+
+    @property
+    def events_per_s(self) -> float:
+        return self.events * self.images_per_s
 
     @property
     def packets_per_s(self) -> float:
@@ -67,7 +73,8 @@ def dtp_loads(plan: Plan) -> tuple[DtpLoad, ...]:
             if buffer.section.reduction is not None:
                 width = sent.width  # the emulator keeps the reduced region by itself
             contiguous = sent.width == width == buffer.width or sent.height == 1
-            lines = Lines(sent.height, sent.width * plan.frame_pixel_bytes, contiguous)
+            part = event_lines(buffer.section.events)
+            lines = Lines(sent.height, sent.width * plan.frame_pixel_bytes, contiguous, part)
             traffic = traffic_of(lines, link, receiver.address)
             found.append(
                 DtpLoad(
@@ -80,6 +87,7 @@ def dtp_loads(plan: Plan) -> tuple[DtpLoad, ...]:
                     images_per_s,
                     traffic.packets,
                     traffic.wire_bytes,
+                    traffic.events,
                 )
             )
     return tuple(found)
@@ -95,7 +103,9 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     memory = {} if plan.receiver(buffer.receiver).memory == "device" else {"images": section.slots * pages(image_bytes)}
     if _copied_first(plan, buffer):
         memory["copies for kernels"] = section.slots * pages(image_bytes)
-    memory["records"] = len(buffer.dtps) * pages((section.slots + 1) * _RECORD_BYTES)  # and that of skipped images
+    memory["records"] = sum(
+        pages((section.slots * events_of(dtp.target.height, section.events) + 1) * _RECORD_BYTES) for dtp in buffer.dtps
+    )  # and those of skipped images
     if copies := sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null"):
         memory["copies for sinks"] = copies * section.stack * image_bytes
     pipeline = plan_pipeline(section.kernel, pixel)

@@ -20,11 +20,12 @@ _RNIC_MESSAGE = 1 << 30  # bytes; providers allow as much or more
 
 @dataclass(frozen=True)
 class Traffic:
-    """Holds the traffic of one image of a DTP: its packets, including that of the event, and its bytes on the wire. Both are 0 for links without
+    """Holds the traffic of one image of a DTP: its packets, including those of its events, and its bytes on the wire. Both are 0 for links without
     packets (pcie), and where TCP chooses packets (stream2)."""
 
     packets: int
     wire_bytes: int
+    events: int = 1
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class Lines:
     count: int
     line_bytes: int
     contiguous: bool
+    part: int = 0
+    """Lines of a part that has an event of its own; 0: an image has one event."""
+
+    @property
+    def parts(self) -> list[int]:
+        """Return the lines of each part."""
+        whole, rest = divmod(self.count, self.part or self.count)
+        return [self.part or self.count] * whole + [rest] * (rest > 0)
 
 
 def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
@@ -49,13 +58,14 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
     message = _largest_message(link, payload)
     ends = _ETHERNET_BYTES + _network_bytes(link, address) + _BTH + _ICRC
     packets = wire = 0
-    for length, times in _runs(lines, message):
+    for length, times in (run for part in lines.parts for run in _runs(lines, part, message)):
         count = -(-length // payload)
         headers = count * (_DETH + _LINE_HEADER) if datagrams else _RETH
         packets += times * count
         wire += times * (count * ends + headers + length + -length % 4)
     event = _DETH + _LINE_HEADER if datagrams else _RETH
-    return Traffic(packets + 1, wire + ends + event + _IMMEDIATE + _RECORD_BYTES)
+    events = len(lines.parts)
+    return Traffic(packets + events, wire + events * (ends + event + _IMMEDIATE + _RECORD_BYTES), events)
 
 
 def longest_packet(link: toml.Link, kind: str, address: str) -> int:
@@ -104,13 +114,13 @@ def _largest_message(link: toml.Link, payload: int) -> int:
     return pmtu * min(max(fits, 1), _LONGEST_RUN)
 
 
-def _runs(lines: Lines, message: int) -> list[tuple[int, int]]:
-    """Return the lengths of messages in bytes, and the number of messages of each length."""
+def _runs(lines: Lines, count: int, message: int) -> list[tuple[int, int]]:
+    """Return the lengths of messages of `count` lines in bytes, and the number of messages of each length."""
     if lines.line_bytes > message:
         whole, rest = divmod(lines.line_bytes, message)
-        return [(message, whole * lines.count), *([(rest, lines.count)] if rest else [])]
-    merged = min(message // lines.line_bytes, lines.count) if lines.contiguous else 1
-    whole, rest = divmod(lines.count, merged)
+        return [(message, whole * count), *([(rest, count)] if rest else [])]
+    merged = min(message // lines.line_bytes, count) if lines.contiguous else 1
+    whole, rest = divmod(count, merged)
     return [(merged * lines.line_bytes, whole), *([(rest * lines.line_bytes, 1)] if rest else [])]
 
 

@@ -128,6 +128,8 @@ def _dtp(load: DtpLoad) -> dict[str, Any]:
         "bytes_per_s": load.bytes_per_s,
         "wire_bytes_per_s": load.wire_bytes_per_s,
         "packets_per_s": load.packets_per_s,
+        "image_events": load.events,
+        "events_per_s": load.events_per_s,
     }
 
 

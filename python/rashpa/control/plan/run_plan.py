@@ -13,6 +13,7 @@ from rashpa.control.plan.checks.dataset_check import calibration_problems, datas
 from rashpa.control.plan.checks.device_images_check import PlacedBuffer, device_images_problems
 from rashpa.control.plan.checks.feedback_check import feedback_problems, stream_problems
 from rashpa.control.plan.checks.link_check import link_problems, route_problems
+from rashpa.control.plan.checks.part_events_check import part_events_problems
 from rashpa.control.plan.checks.pipeline_check import kernel_file_problems, pipeline_problems
 from rashpa.control.plan.checks.reduction_check import offset_problems, reduced_route_problems, reduction_problems
 from rashpa.control.plan.checks.run_check import run_problems
@@ -152,6 +153,7 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
     yield from device_images_problems(plan.file, plan.receivers, by_receiver, plan.source)
     yield from word_trigger_problems(plan.file, plan.receivers, by_receiver, plan.source)
     buffers = {one.name: plan.buffers_of(one.name) for one in plan.receivers}
+    yield from part_events_problems(plan.file, plan.emulators, plan.receivers, buffers, plan.source)
     yield from sls_problems(plan.file, plan.receivers, buffers, plan.source)
     yield from stream2_problems(plan.file, plan.receivers, buffers, plan.source)
     yield from reduced_route_problems(plan)

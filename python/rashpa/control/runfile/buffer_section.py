@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Defines the tables `[[buffer]]` of a run file."""
 
+import re
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -111,3 +112,19 @@ class Buffer(BufferKeys, _Place):
     def splits_images(self) -> bool:
         """Return True when each device of the unit processes a strip of every image."""
         return self.share == "rows" and len(self.devices) > 1
+
+
+def event_lines(events: str) -> int:
+    """Return the lines of a part that has an event of its own, by `"lines:N"`; 0 for `"image"`. Raise ValueError for anything else."""
+    if events == "image":
+        return 0
+    found = re.fullmatch(r"lines:([1-9][0-9]{0,8})", events)
+    if found is None:
+        raise ValueError(f'"{events}" is neither "image" nor "lines:N" with N of 1 or more')
+    return int(found[1])
+
+
+def events_of(lines: int, events: str) -> int:
+    """Return the events of an image with `lines` lines."""
+    part = event_lines(events)
+    return -(-lines // part) if part else 1

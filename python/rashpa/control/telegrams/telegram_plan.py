@@ -35,7 +35,8 @@ class Endpoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """Describes the place of a DTP's lines and records in the destination's registered memory; all values are in bytes, except slots and lines."""
+    """Describes the place of a DTP's lines and records in the destination's registered memory; all values are in bytes, except slots, lines
+    and `event_lines`: the lines of a part that has an event of its own; 0: an image has one."""
 
     pixels_offset: int
     slot_bytes: int
@@ -45,6 +46,7 @@ class Placement:
     line_bytes: int
     lines: int
     records_offset: int
+    event_lines: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

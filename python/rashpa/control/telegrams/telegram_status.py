@@ -78,7 +78,8 @@ class Latency:
 @dataclass(frozen=True, kw_only=True)
 class SourceDtpStatus:
     """Holds the emulator's counters of one DTP. `images_due`: images that had their turn, whether sent, skipped or withheld; `credits_refused`:
-    packets at the place of its credits that were none, and values that cannot be credits."""
+    packets at the place of its credits that were none, and values that cannot be credits; `part_events`: events of parts that are not the last of
+    their image."""
 
     id: int
     images_sent: int
@@ -98,6 +99,7 @@ class SourceDtpStatus:
     connection_errors: int = 0
     images_due: int = 0
     credits_refused: int = 0
+    part_events: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

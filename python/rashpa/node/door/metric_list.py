@@ -49,6 +49,7 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_images_due_total", "counter", _DTP_SENT, "Images of a DTP that had their turn: sent, skipped or withheld."),
         Described("rashpa_bytes_sent_total", "counter", _DTP_SENT, "Payload."),
         Described("rashpa_packets_sent_total", "counter", _DTP_SENT, "Packets."),
+        Described("rashpa_part_events_sent_total", "counter", _DTP_SENT, "Events of parts that are not the last of their image (buffer.events)."),
         Described("rashpa_send_waits_total", "counter", _DTP_SENT, "Times that the window of bytes, or the queue of the link, was full."),
         Described("rashpa_window_timeouts_total", "counter", _DTP_SENT, "Times that the window was opened again without news of the receiver."),
         Described("rashpa_late_seconds", "gauge", _DTP_SENT, "The worst lag behind the rate that is asked for."),

@@ -35,6 +35,7 @@ _OF_SOURCE_DTP = {
     "rashpa_images_due_total": "images_due",
     "rashpa_bytes_sent_total": "payload_bytes",
     "rashpa_packets_sent_total": "packets",
+    "rashpa_part_events_sent_total": "part_events",
     "rashpa_send_waits_total": "waits",
     "rashpa_window_timeouts_total": "window_timeouts",
     "rashpa_congestion_notifications_total": "cnps_received",

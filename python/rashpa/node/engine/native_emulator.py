@@ -179,6 +179,7 @@ def _native_placement(place: telegram.Placement) -> _native.Placement:
     placement.line_bytes = place.line_bytes
     placement.lines = place.lines
     placement.records_offset = place.records_offset
+    placement.event_lines = place.event_lines
     return placement
 
 

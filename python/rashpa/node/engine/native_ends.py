@@ -34,4 +34,5 @@ def placement_of(place: _native.Placement) -> telegram.Placement:
         line_bytes=place.line_bytes,
         lines=place.lines,
         records_offset=place.records_offset,
+        event_lines=place.event_lines,
     )

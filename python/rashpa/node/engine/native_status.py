@@ -32,6 +32,7 @@ def source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus:
         connection_errors=dtp.connection_errors,
         images_due=dtp.images_due,
         credits_refused=dtp.credits_refused,
+        part_events=dtp.part_events,
     )
 
 

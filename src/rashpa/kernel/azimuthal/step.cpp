@@ -15,6 +15,7 @@
 #endif
 #ifdef RASHPA_HAVE_OPENCL
 #include "rashpa/kernel/azimuthal/device/azimuthal_opencl.hpp"
+#include "rashpa/kernel/contract/by_item.hpp"
 #endif
 
 namespace rashpa::kernel::azimuthal {
@@ -176,7 +177,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-class Pass final : public CpuPass, public Limited {
+class Pass final : public CpuPass, public Limited, public ByItem {
  public:
   Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
        const Setup& setup)
@@ -207,7 +208,7 @@ class Pass final : public CpuPass, public Limited {
   }
   void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept override {
     Sums* const sums = sums_.data() + (whole_ ? 0 : std::size_t{worker} * stack_) + items.first;
-    if (!together_.empty()) {
+    if (!together_.empty() && items.count == items_) {
       together_[worker].add(items.in, items.count, first, last, scratch_[worker], sums);
     } else {
       for (std::size_t i = 0; i < items.count; ++i) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/contract/by_item.hpp"
 #include "rashpa/kernel/contract/plain_kernel.hpp"
 #include "rashpa/kernel/photons/photons.hpp"
 #ifdef RASHPA_HAVE_CUDA
@@ -44,7 +45,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-class Pass final : public CpuPass, public Limited {
+class Pass final : public CpuPass, public Limited, public ByItem {
  public:
   Pass(const Config& config, CountTap tap, const Setup& setup)
       : threshold_(config.threshold),

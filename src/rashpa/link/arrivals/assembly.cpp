@@ -48,7 +48,7 @@ void check(const ReceiverDtp& dtp, std::uint64_t line_bytes, std::uint64_t recor
     refuse(fmt::format("{} slots of {} bytes from {} do not fit the region of {} bytes; use fewer slots", p.slots,
                        p.slot_bytes, p.pixels_offset, line_bytes));
   }
-  if (bounded(p.slots + 1ULL, FrameRecord::kBytes, p.records_offset) > record_bytes) {
+  if (bounded(p.records_bytes(), 1, p.records_offset) > record_bytes) {
     refuse(
         fmt::format("{} records and one of skipped images from {} do not fit the region of {} bytes; use fewer slots",
                     p.slots, p.records_offset, record_bytes));
@@ -85,6 +85,7 @@ Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit uni
   }
   for (Image& image : images_) {
     image.map = LineMap(placement_.lines, placement_.line_bytes / unit_, placement_.line_bytes / finest_);
+    image.parts = LineMap(placement_.parts() - 1, 1);
   }
   overrun_.assign(placement_.slots, kNone);
 }
@@ -115,12 +116,13 @@ Target Assembly::locate(std::uint64_t offset, std::uint64_t bytes) const noexcep
     if (bytes != FrameRecord::kBytes || offset < p.records_offset) return target;
     const std::uint64_t in_records = offset - p.records_offset;
     slot = in_records / FrameRecord::kBytes;
-    if (slot > p.slots || in_records % FrameRecord::kBytes != 0) return target;
+    if (in_records >= p.records_bytes() || in_records % FrameRecord::kBytes != 0) return target;
     if (slot == p.slots) {
       target.kind = Target::Kind::skip;
       return target;
     }
-    target.kind = Target::Kind::record;
+    target.kind = slot < p.slots ? Target::Kind::record : Target::Kind::part;
+    if (slot > p.slots) slot = (slot - p.slots - 1) / (p.parts() - 1);
   }
   const std::uint64_t ahead = slot >= next_slot_ ? slot - next_slot_ : slot + p.slots - next_slot_;
   target.index = next_ + ahead;
@@ -168,6 +170,7 @@ Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
     image.map.clear(placement_.line_bytes / unit_);
     image.crc_bytes = 0;
     image.crc = 0;
+    image.parts.clear(1);
     image.event = false;
     image.bare = false;
     image.described = false;
@@ -272,19 +275,6 @@ bool Assembly::list_lines(Image& image, std::uint64_t offset, std::span<const st
   return true;
 }
 
-std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
-  std::uint32_t crc = image.crc;
-  const Placement& p = placement_;
-  const std::byte* base = lines_ + p.image_offset(image.index);
-  if (p.contiguous()) return crc32c({base + image.crc_bytes, payload_bytes_ - image.crc_bytes}, crc);
-  std::uint64_t column = image.crc_bytes % p.line_bytes;
-  for (std::uint64_t line = image.crc_bytes / p.line_bytes; line < p.lines; ++line) {
-    crc = crc32c({base + line * p.pitch + column, p.line_bytes - column}, crc);
-    column = 0;
-  }
-  return crc;
-}
-
 // True when the image's checksum is compared before it is called complete.
 bool Assembly::verified(const Image& image) const noexcept {
   constexpr std::uint64_t kSample = 16;
@@ -301,7 +291,7 @@ bool Assembly::given_up(std::int64_t now, bool timed) const noexcept {
          (timed && now - latest_event_ns_ > kReorderNs);
 }
 
-Arrival Assembly::judge(const Image& image, bool event) noexcept {
+Arrival Assembly::judge(Image& image, bool event) noexcept {
   Arrival arrival;
   arrival.dtp = list_index_;
   arrival.index = next_;
@@ -330,6 +320,11 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
   } else if (verified(image) && payload_crc(image) != image.record.payload_crc32c) {
     counters_->crc_mismatches.add(1);
     arrival.loss = Loss::corrupt;
+    if (keep_good_parts(image)) {
+      arrival.loss = Loss::lines;
+      arrival.lines_missing = image.map.lines_missing();
+      arrival.map = &image.map;
+    }
   } else {
     arrival.completeness = Completeness::complete;
     const Proof unverified = sight_ == Sight::events ? Proof::none : Proof::lines;
@@ -343,8 +338,10 @@ void Assembly::decide_by(std::uint64_t closed, std::uint64_t released, std::int6
                          ArrivalOutput& out) noexcept {
   if (released > released_) released_ = released < next_ ? released : next_;
   held_up_ = false;
+  if (told_) out.news();
+  told_ = false;
   while (next_ < most_) {
-    const Image& image = images_[next_slot_];
+    Image& image = images_[next_slot_];
     const bool event = image.index == next_ && image.event;
     const bool close = next_ < closed;
     const bool whole = whole_at_event() || image.map.full();
@@ -383,6 +380,7 @@ void Assembly::decide_by(std::uint64_t closed, std::uint64_t released, std::int6
         floor_psn_ = image.event_psn;
       }
     }
+    if (image.index == next_) count_parts(image);
     ++next_;
     next_slot_ = next_slot_ + 1 == placement_.slots ? 0 : next_slot_ + 1;
   }

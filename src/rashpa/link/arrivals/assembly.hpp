@@ -3,6 +3,7 @@
 /// Assembles one DTP's images at the destination. It places lines and records where the link sees them (Sight), keeps
 /// the map of arrived lines and the running CRC32C, and decides each image exactly once, in order. One link thread uses
 /// it.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,11 +44,13 @@ class ArrivalOutput {
   /// Passes an arrival on. Returns false when there is no room: the image stays undecided. A missing image may be
   /// accepted even when ready() returns false.
   virtual bool emit(const Arrival& arrival) noexcept = 0;
+  /// Reports that Assembly::progress() has gone on.
+  virtual void news() noexcept {}
 };
 
 /// The meaning of a run of destination memory for one DTP at one moment.
 struct Target {
-  enum class Kind : std::uint8_t { refused, lines, record, skip };
+  enum class Kind : std::uint8_t { refused, lines, record, part, skip };
   Kind kind = Kind::refused;
   std::uint64_t index = 0;   ///< index of the image
   std::uint64_t linear = 0;  ///< for lines: payload offset in the image, without the gaps between lines
@@ -100,6 +103,16 @@ class Assembly {
   /// Returns true when the event was new.
   bool put_event(std::uint64_t offset, const std::optional<FrameRecord>& record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
+  /// Handles the event of a part that is not the last one of its image; it writes the record to `offset` unless the
+  /// link's sight is events, where the record is there.
+  void put_part(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
+                std::int64_t now) noexcept;
+  /// Returns the lines that are there of the image being received. Any thread.
+  [[nodiscard]] PartProgress progress() const noexcept {
+    const std::uint64_t word =
+        std::atomic_ref(progress_).load(std::memory_order_acquire);  // acquire: lines before it are in memory
+    return {word >> kProgressLines, static_cast<std::uint32_t>(word & ((1U << kProgressLines) - 1))};
+  }
   /// Handles an event without a record, from a sender that has none, for an image that locate() has named. Only the map
   /// of lines describes the image. A record that comes later counts as usual.
   void put_bare_event(std::uint64_t index, std::int64_t now) noexcept;
@@ -148,6 +161,7 @@ class Assembly {
     std::uint64_t line_psn = 0;   // of the latest of its lines
     std::uint64_t event_psn = 0;  // where packets are numbered
     FrameRecord record{};
+    LineMap parts;                    // those of which the event came; the last one is not among them
     std::uint64_t list = 0;           // of the gather: the latest that has some of its lines
     std::int64_t last_packet_ns = 0;  // of the event, or of a line that came behind it
   };
@@ -174,13 +188,21 @@ class Assembly {
   [[nodiscard]] FrameRecord record_of(const Image& image) const noexcept;
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
+  [[nodiscard]] std::uint32_t crc_of_lines(std::uint64_t index, std::uint64_t from, std::uint64_t to,
+                                           std::uint32_t crc) const noexcept;
+  [[nodiscard]] bool valid_part(const FrameRecord& record, std::uint64_t offset,
+                                std::uint32_t immediate) const noexcept;
+  [[nodiscard]] std::optional<std::uint32_t> stated_crc(const Image& image, std::uint32_t part) const noexcept;
+  bool keep_good_parts(Image& image) noexcept;
+  void tell_progress(const Image& image) noexcept;
+  void count_parts(const Image& image) noexcept;
   [[nodiscard]] bool verified(const Image& image) const noexcept;
   /// Returns true when all lines are there before their event, so that they are not counted one by one.
   [[nodiscard]] bool whole_at_event() const noexcept { return sight_ == Sight::events || sight_ == Sight::images; }
   void decide_by(std::uint64_t closed, std::uint64_t released, std::int64_t now, bool timed,
                  ArrivalOutput& out) noexcept;
   [[nodiscard]] bool given_up(std::int64_t now, bool timed) const noexcept;
-  [[nodiscard]] Arrival judge(const Image& image, bool event) noexcept;
+  [[nodiscard]] Arrival judge(Image& image, bool event) noexcept;
 
   ReceiverDtp dtp_;
   Placement placement_;
@@ -217,9 +239,12 @@ class Assembly {
   std::uint64_t floor_psn_ = 0;  // of the event of the latest decided image that had one: all others have higher ones
   std::uint64_t mark_index_ = 0;  // … and its image: all lines of images up to it have lower numbers, all others higher
   wire::Crc32cJoin join_;
-  std::uint64_t packets_ = 0;  // seen by this DTP
-  bool in_pieces_ = false;     // packets come by begin_packet() …
-  bool counted_ = false;       // … and a piece of this one was late or a duplicate
+  std::uint64_t packets_ = 0;                     // seen by this DTP
+  bool in_pieces_ = false;                        // packets come by begin_packet() …
+  bool counted_ = false;                          // … and a piece of this one was late or a duplicate
+  static constexpr unsigned kProgressLines = 20;  // bits
+  mutable std::uint64_t progress_ = 0;            // index and lines of PartProgress; release, for any thread
+  bool told_ = false;                             // … has gone on since the last decide()
   bool any_event_ = false;
   std::uint64_t latest_event_ = 0;  // highest image whose event was seen
   std::uint64_t latest_event_packet_ = 0;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "rashpa/core/frame/dealt.hpp"
+#include "rashpa/core/frame/part_record.hpp"
 #include "rashpa/link/arrivals/assembly.hpp"
 
 namespace rashpa::link {
@@ -20,7 +21,7 @@ bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint3
          (dtp_.dealt ? holds(dtp_.slice, record.frame_number, dtp_.images)
                      : record.frame_number == dtp_.slice.frame(record.index)) &&
          record.lines == placement_.lines && record.payload_bytes == payload_bytes_ &&
-         immediate == immediate_of(dtp_.id, record.index);
+         immediate == immediate_of(dtp_.id, placement_.event_of(record.index)) && (record.flags & kPartFlag) == 0;
 }
 
 void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes, std::uint32_t immediate,
@@ -92,7 +93,8 @@ bool Assembly::put_skip(const std::optional<FrameRecord>& record, std::uint32_t 
 }
 
 std::uint64_t Assembly::sent_up_to(std::uint64_t index) const noexcept {
-  return (index + 1 - std::min(index + 1, skipped_)) * (payload_bytes_ + FrameRecord::kBytes) +
+  return (index + 1 - std::min(index + 1, skipped_)) *
+             (payload_bytes_ + placement_.parts() * std::uint64_t{FrameRecord::kBytes}) +
          skips_ * FrameRecord::kBytes;
 }
 

@@ -59,10 +59,18 @@ std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept
 void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept {
   const ReceiverDtp& dtp = port.assembly.dtp();
   counters_->packets.add(1);
-  const std::uint64_t index = extend_index(immediate, port.assembly.undecided());
+  const Placement& place = dtp.placement;
+  const std::uint64_t event = extend_index(immediate, port.assembly.undecided() * place.parts());
+  const std::uint64_t index = event / place.parts();
   if (immediate >> 24 != (dtp.id & 0xFFU) || index >= dtp.most()) return counters_->bad_records.add(1);
   decide(port, now, out, Taken::some);  // the latest release must be known before the slot is judged
-  const std::uint64_t offset = dtp.placement.record_offset(index);
+  if (const auto part = static_cast<std::uint32_t>(event % place.parts()); part + 1 < place.parts()) {
+    const std::uint64_t at = place.part_offset(index, part);
+    port.assembly.put_part(at, copy_of(region_, at), immediate, now);
+    decide(port, now, out, Taken::some);
+    return;
+  }
+  const std::uint64_t offset = place.record_offset(index);
   const Seen seen(copy_of(region_, offset));
   if (!seen.of_another_image(index) || !take_skip(port, index, immediate, now)) {
     port.assembly.put_event(offset, seen.record, immediate, now);

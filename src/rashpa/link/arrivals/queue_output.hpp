@@ -23,7 +23,9 @@ class QueueOutput final : public ArrivalOutput {
     waiting_ = waiting_ || queue.waiting();
     return taken;
   }
-  /// Retries arrivals that waited for room, and rings the bell if an arrival was queued since the last call.
+  void news() noexcept override { pushed_ = true; }
+  /// Retries arrivals that waited for room, and rings the bell if an arrival was queued, or there were news, since the
+  /// last call.
   void ring() noexcept {
     if (waiting_) flush();
     if (pushed_) bell_->ring();

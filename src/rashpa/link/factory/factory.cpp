@@ -178,6 +178,7 @@ std::unique_ptr<Sender> Senders::make(const roce::Options& options, const Sender
   config.flow = options_.flow;
   config.dtp = dtp.id;
   config.slots = dtp.slots;
+  config.events = dtp.events;
   config.images = dtp.images;
   config.payload_bytes = dtp.payload_bytes;
   config.faults = faults_;

@@ -49,7 +49,8 @@ struct SenderDtp {
   std::uint32_t id = 0;
   std::uint64_t images = 0;
   std::uint64_t payload_bytes = 0;
-  std::uint64_t slots = 0;  ///< slots of the receiver; 0: unknown
+  std::uint64_t slots = 0;   ///< slots of the receiver; 0: unknown
+  std::uint32_t events = 1;  ///< events of an image
 };
 
 /// Makes the senders of one emulator. Senders of one local address share the device, the registered frames and the

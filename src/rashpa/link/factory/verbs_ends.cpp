@@ -39,6 +39,7 @@ std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const Sende
   config.poll = options_.poll;
   config.dtp = dtp.id;
   config.slots = dtp.slots;
+  config.events = dtp.events;
   if (options.operation == verbs::Operation::read) return std::make_unique<verbs::OfferSender>(config);
   return std::make_unique<verbs::VerbsSender>(config);
 }

@@ -160,6 +160,9 @@ class InprocReceiver::Impl {
     } else if (target.kind == Target::Kind::skip) {
       channel.assembly.put_skip(decode_frame_record(item.record), item.immediate, now);
       decide(channel, now, Taken::some);
+    } else if (target.kind == Target::Kind::part) {
+      channel.assembly.put_part(offset, item.record, item.immediate, now);
+      decide(channel, now, Taken::some);
     } else if (item.event) {
       channel.assembly.put_event(offset, item.record, item.immediate, now);
       decide(channel, now, Taken::some);

@@ -7,6 +7,9 @@
 
 namespace rashpa::link::roce {
 
+/// The number in place of an image's index for the event of a part that is not the last one of its image.
+inline constexpr std::uint64_t kPartOfImage = ~std::uint64_t{0};
+
 /// An outlet that puts a sender's packets straight into the batch. FaultInjector is the other outlet. The DTP's thread
 /// uses it.
 class PlainOutlet {

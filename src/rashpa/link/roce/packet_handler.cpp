@@ -177,6 +177,11 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
         bare_event(port, now, out);
       }
       break;
+    case Target::Kind::part:
+      if (!write.has_immediate) return counters_->bad_records.add(1);
+      port.assembly.put_part(write.offset, write.payload, write.immediate, now);
+      settle(port, now, out);
+      break;
     case Target::Kind::skip:
       if (!write.has_immediate) return counters_->bad_records.add(1);
       ++port.other_events;

@@ -29,9 +29,11 @@ bool PacketHandler::respond(RcResponder& responder, PacketDtp& port, const wire:
     counters_->acks_received.add(1);
     return false;
   }
-  // Twice the slots are posted at the start, and one more for each image released and for each event of no image. A
-  // source that waits for a slot says so again and again: its words may not take the receives of images.
-  responder.set_receives(port.assembly.granted() + port.assembly.dtp().placement.slots + port.other_events);
+  // Receives for the events of twice the slots are posted at the start, and more for each image released and for each
+  // event of no image. A source that waits for a slot says so again and again: its words may not take the receives of
+  // images.
+  const Placement& place = port.assembly.dtp().placement;
+  responder.set_receives((port.assembly.granted() + place.slots) * place.parts() + port.other_events);
   switch (responder.receive(bth, bytes, write)) {
     case RcVerdict::accepted:
       return true;

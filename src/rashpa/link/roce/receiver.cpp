@@ -107,6 +107,8 @@ std::vector<Endpoint> RoceReceiver::endpoints() const {
   return endpoints;
 }
 
+PartProgress RoceReceiver::progress(std::uint32_t dtp) const noexcept { return impl_->ports[dtp]->assembly.progress(); }
+
 void RoceReceiver::connect(std::span<const Endpoint> senders) {
   check_senders(senders.size());
   for (std::uint32_t d = 0; d < senders.size(); ++d) impl_->thread_of(d).connect(d, senders[d]);

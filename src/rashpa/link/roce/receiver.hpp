@@ -24,7 +24,7 @@ struct ReceiverConfig {
 
 /// The destination side: user-space RoCE over UDP or packet sockets (Options::icrc, framing), which writes into the
 /// registered region.
-class RoceReceiver : public ThreadedReceiver {
+class RoceReceiver : public ThreadedReceiver, public Parted {
  public:
   /// Makes the receiver. `memory`, one block of host memory, is registered at iova 0 under a random key; placements
   /// must lie inside it. Where lines lie in memory of a device, use GatheredRoceReceiver. There is one queue for each
@@ -38,6 +38,7 @@ class RoceReceiver : public ThreadedReceiver {
   /// Connects the senders, which get credits from then on. Packets from other addresses are then refused.
   void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool sources_write() const noexcept override { return false; }
+  [[nodiscard]] PartProgress progress(std::uint32_t dtp) const noexcept override;
 
  private:
   struct Impl;

@@ -22,6 +22,7 @@ struct SenderConfig {
   Flow flow = Flow::credits;
   std::uint32_t dtp = 0;            ///< id of the DTP
   std::uint64_t slots = 0;          ///< slots of the receiver; 0: credits are not bounded
+  std::uint32_t events = 1;         ///< events of an image
   std::uint64_t images = 0;         ///< images of the run; the fate log has an entry for each
   std::uint64_t payload_bytes = 0;  ///< payload bytes of an image, for the fault model
   /// The listener for credits of an RNIC, shared by all DTPs of this address. Null: credits come to the sender's own

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rashpa/core/frame/part_record.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/roce/credits/return_path.hpp"
@@ -123,7 +124,7 @@ class TransportSender final : public RoceSender {
   bool error_counted_ = false;
   std::uint64_t refused_ = 0;  // datagrams, at the last look
   SenderCounters counters_;
-  mutable CreditBound bound_{start_.config.slots, counters_.credits_refused};
+  mutable CreditBound bound_{start_.config.slots, counters_.credits_refused, start_.config.events};
 };
 
 // True when one more packet can be made, whatever becomes of it.
@@ -291,6 +292,7 @@ bool TransportSender<Requester, Outlet>::post_event(const Event& event) noexcept
     const auto record = decode_frame_record({event.record, FrameRecord::kBytes});
     const bool of_image = record && (record->flags & FrameRecord::skipped) == 0;
     image = of_image ? record->index : start_.config.images;
+    if (record && (record->flags & kPartFlag) != 0) image = kPartOfImage;
   }
   send(packet, Ends::event, image);
   bound_.announce(event.immediate);

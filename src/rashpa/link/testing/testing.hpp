@@ -41,7 +41,7 @@ inline ReceiverDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32
 
 /// Returns the offset behind the DTP's memory.
 inline std::uint64_t end_of(const ReceiverDtp& dtp) {
-  return dtp.placement.records_offset + (dtp.placement.slots + 1ULL) * FrameRecord::kBytes;
+  return dtp.placement.records_offset + dtp.placement.records_bytes();
 }
 
 /// A limit that makes a `Source` give up after a minute, so that a test fails and does not hang.

@@ -100,6 +100,10 @@ bool VerbsReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const no
   return impl_->ports[dtp]->overwritten(index);
 }
 
+PartProgress VerbsReceiver::progress(std::uint32_t dtp) const noexcept {
+  return impl_->ports[dtp]->assembly.progress();
+}
+
 std::vector<LastWord> VerbsReceiver::last_words() const {
   std::vector<LastWord> words;
   if (!impl_->memory.words || !impl_->provable) return words;

@@ -28,7 +28,11 @@ struct ReceiverConfig {
 /// memory. Known weakness: an RNIC does not know whether a slot is in use. With flow = paced, a source that is too fast
 /// overwrites images that are still being processed. The later image is an overrun when its event comes. overwritten()
 /// reports the earlier one if the later one's record came before the release, but not if only its lines did.
-class VerbsReceiver final : public ThreadedReceiver, public Registering, public Watching, public Watchable {
+class VerbsReceiver final : public ThreadedReceiver,
+                            public Registering,
+                            public Watching,
+                            public Watchable,
+                            public Parted {
  public:
   /// Registers `memory`; placements must lie inside it. Lines in an accelerator's memory cannot be verified. There is
   /// one queue for each DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError, or
@@ -47,6 +51,7 @@ class VerbsReceiver final : public ThreadedReceiver, public Registering, public 
   [[nodiscard]] std::string registration() const override;
   [[nodiscard]] bool sources_write() const noexcept override { return true; }
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
+  [[nodiscard]] PartProgress progress(std::uint32_t dtp) const noexcept override;
   /// Returns words where `memory` has a place for them. They prove nothing with transport uc either, which loses lines
   /// that nobody misses.
   [[nodiscard]] std::vector<LastWord> last_words() const override;

@@ -19,9 +19,12 @@ constexpr std::uint64_t kCredit = 1;           // wr_id; receives have 0
 constexpr std::int64_t kDecideNs = 1'000'000;  // release() is seen at least so often
 constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
 
-// Events are never more than the slots in flight; twice that, so that one is always there while others are posted
-// again.
-std::uint32_t receives_of(const EventDtp& port) { return 2 * port.assembly.dtp().placement.slots; }
+// Events are never more than those of the slots in flight; twice that, so that one is always there while others are
+// posted again.
+std::uint32_t receives_of(const EventDtp& port) {
+  const Placement& place = port.assembly.dtp().placement;
+  return 2 * place.slots * place.parts();
+}
 
 std::uint32_t entries_of(const std::vector<EventDtp*>& ports, Operation operation) {
   std::uint32_t entries = 0;

@@ -82,7 +82,7 @@ class VerbsSender::Impl {
   std::uint64_t events_completed_ = 0;
   const Registration* block_ = nullptr;  // the one used last
   SenderCounters counters_;
-  CreditBound credits_{config_.slots, counters_.credits_refused};
+  CreditBound credits_{config_.slots, counters_.credits_refused, config_.events};
 
  private:
   [[nodiscard]] const Registration* block_of(const std::byte* data, std::size_t bytes) noexcept;

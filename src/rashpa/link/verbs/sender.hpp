@@ -28,8 +28,9 @@ struct SenderConfig {
   Options options{};     ///< window_bytes is 0 for an RNIC as receiver, which acknowledges only images
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
-  std::uint32_t dtp = 0;    ///< id of the DTP
-  std::uint64_t slots = 0;  ///< slots of the receiver; 0: credits are not bounded
+  std::uint32_t dtp = 0;     ///< id of the DTP
+  std::uint64_t slots = 0;   ///< slots of the receiver; 0: credits are not bounded
+  std::uint32_t events = 1;  ///< events of an image
   /// The silence after which one message is sent as a probe. Credits are words in memory, where repeated credits are
   /// not visible.
   std::uint32_t window_timeout_us = SenderWindow::kSilenceUs;

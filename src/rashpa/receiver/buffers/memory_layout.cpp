@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
 #include <set>
 #include <string>
 #include <vector>
@@ -81,6 +83,20 @@ void check(const BufferConfig& buffer, std::set<std::uint32_t>& ids, LayoutFault
 
 }  // namespace
 
+std::uint32_t event_lines_of(const BufferConfig& buffer) {
+  constexpr std::string_view kLines = "lines:";
+  const std::string_view text = buffer.events;
+  if (text == "image") return 0;
+  std::uint32_t lines = 0;
+  const std::string_view number = text.substr(std::min(text.size(), kLines.size()));
+  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), lines);
+  if (text.starts_with(kLines) && problem == std::errc{} && end == number.data() + number.size() && lines > 0) {
+    return lines;
+  }
+  throw ConfigError(fmt::format("buffer '{}': events is \"{}\"; give \"image\", or \"lines:N\" with N of 1 or more",
+                                buffer.name, text));
+}
+
 MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images, LastWords words) {
   if (buffers.empty()) throw ConfigError("receiver: no buffer is configured; give it at least one");
   MemoryLayout layout;
@@ -103,8 +119,9 @@ MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn im
                              .pitch = pitch,
                              .line_bytes = static_cast<std::uint32_t>(dtp.width * pixel),
                              .lines = dtp.height,
-                             .records_offset = layout.bytes});
-      layout.bytes += round_up((buffer.slots + 1ULL) * FrameRecord::kBytes, kPage);  // and the skip record
+                             .records_offset = layout.bytes,
+                             .event_lines = event_lines_of(buffer)});
+      layout.bytes += round_up(layout.dtps.back().records_bytes(), kPage);
     }
   }
   if (words == LastWords::behind_lines) {

@@ -25,6 +25,10 @@ struct MemoryLayout {
   std::optional<std::uint64_t> words{};
 };
 
+/// Returns the lines of a part that has an event of its own, by BufferConfig::events; 0: an image has one event. Throws
+/// ConfigError that names the buffer.
+std::uint32_t event_lines_of(const BufferConfig& buffer);
+
 /// `behind_lines`: sources write last words into the memory of lines, for devices that wait for them.
 enum class LastWords : std::uint8_t { none, behind_lines };
 

@@ -54,6 +54,31 @@ TEST(MemoryLayout, images_on_a_device_and_records_count_from_the_beginning_of_th
   EXPECT_EQ(layout.bytes, 4 * 4096U);
 }
 
+TEST(MemoryLayout, parts_with_events_have_records_behind_those_of_images) {
+  BufferConfig parted = buffer();
+  parted.events = "lines:3";  // of 8: parts of 3, 3 and 2
+  const MemoryLayout layout = lay_out({parted});
+  const Placement& p = layout.dtps[0];
+  EXPECT_EQ(p.event_lines, 3U);
+  EXPECT_EQ(p.parts(), 3U);
+  EXPECT_EQ(p.part_end(1), 6U);
+  EXPECT_EQ(p.part_end(2), 8U);
+  EXPECT_EQ(p.part_offset(0, 0), p.records_offset + 9 * 128);
+  EXPECT_EQ(p.part_offset(8 + 7, 1), p.records_offset + (9 + 15) * 128);
+  EXPECT_EQ(p.records_bytes(), 25U * 128);
+  EXPECT_GE(layout.dtps[1].records_offset, p.records_offset + p.records_bytes());
+  for (const char* const whole : {"image", "lines:8", "lines:100"}) {
+    parted.events = whole;
+    EXPECT_EQ(lay_out({parted}).dtps[0].parts(), 1U) << whole;
+    EXPECT_EQ(lay_out({parted}).bytes, lay_out({buffer()}).bytes) << whole;
+  }
+  for (const char* const wrong :
+       {"", "lines", "lines:", "lines:0", "lines:-1", "lines:4x", "rows:4", "lines:9999999999"}) {
+    parted.events = wrong;
+    EXPECT_THROW(lay_out({parted}), ConfigError) << wrong;
+  }
+}
+
 TEST(MemoryLayout, last_words_have_a_page_behind_the_lines_where_they_are_awaited) {
   for (const unit::ImagesIn in : {unit::ImagesIn::host, unit::ImagesIn::device}) {
     const MemoryLayout without = lay_out({buffer()}, in);

@@ -15,6 +15,7 @@
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/link/pcie/cuda/cuda_images.hpp"
 #include "rashpa/link/testing/rnic/verbs_bench.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
@@ -72,7 +73,11 @@ class WordsOfVerbs : public ::testing::TestWithParam<bool> {
                .images_in = GetParam() ? unit::ImagesIn::device : unit::ImagesIn::host,
                .image_stride = std::size_t{VerbsBench::kLines} * VerbsBench::kLineBytes,
                .last_words = bench_->receiver().last_words()};
-    steps_ = unit::steps_of(counting(), layout_);
+    unit::Pipeline photons = counting();  // sinks read no pixels of a device: a kernel has to make some
+    photons.kernels.insert(
+        photons.kernels.begin(),
+        kernel::jungfrau::synthetic::config(layout_.width, layout_.height, kernel::jungfrau::Output::photons, 1, 0.01));
+    steps_ = unit::steps_of(photons, layout_);
     work_ = std::make_unique<unit::cuda::StackWork>(steps_, layout_, 3);
     unit::cuda::check(cudaStreamSynchronize(nullptr), "prepare");
     dispatch_ = unit::cuda::make_word(*work_, kStacks, 0);

@@ -70,6 +70,7 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& co
   if (steps_.steps.empty()) return;  // nothing to do for a team
   make_works();
   make_accumulations();
+  make_early();
   team_ = std::make_unique<memory::Team>(cores.threads, cores.first_processor, "unit");
 }
 
@@ -248,6 +249,8 @@ bool CpuUnit::begin(Stack& stack) noexcept {
   decided_ = false;
   delivered_ = false;
   accumulation_ = 0;
+  resumed_ = goes_on();
+  early_stack_.reset();
   return go_on();
 }
 
@@ -260,8 +263,7 @@ bool CpuUnit::go_on() noexcept {
       decided_ = true;
     }
     if (works_[step_].pass != nullptr && steps_.steps[step_].step->declaration().takes_pixels()) {
-      begin_pass();
-      return true;
+      if (begin_pass()) return true;
     }
     settle(step_);
   }
@@ -271,9 +273,16 @@ bool CpuUnit::go_on() noexcept {
   return conclude_next();
 }
 
-void CpuUnit::begin_pass() noexcept {
+/// Returns false when all has been done early.
+bool CpuUnit::begin_pass() noexcept {
   const Work& work = works_[step_];
   CpuPass& pass = *work.pass;
+  if (resumed_ && step_ == 0) {
+    blocks_.clear();
+    for (std::uint32_t image = 0; image < items_; ++image) add_blocks(image, early_done_[image], work.pixels);
+    if (!blocks_.empty()) team_->publish(*this, static_cast<std::uint32_t>(blocks_.size()));
+    return !blocks_.empty();
+  }
   if (steps_.steps[step_].makes_pixels) {
     for (std::size_t item = 0; item < items_; ++item) made_[item] = made_by(step_, place_[item], item);
   }
@@ -282,6 +291,7 @@ void CpuUnit::begin_pass() noexcept {
   const std::size_t tasks =
       pass.grain() == CpuPass::Grain::block ? (work.pixels + work.task_pixels - 1) / work.task_pixels : items_;
   team_->publish(*this, static_cast<std::uint32_t>(tasks));
+  return true;
 }
 
 void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
@@ -290,6 +300,16 @@ void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
     const std::size_t first = task * one.task_elements;
     const StepWatch::Turn turn = at_work(worker, one.step, 0);
     works_[one.step].pass->conclude(worker, one.to, first, std::min(first + one.task_elements, one.elements));
+    return;
+  }
+  if (early_ || (resumed_ && step_ == 0)) {
+    const Block& block = blocks_[task];
+    const StackImage& image = stack_->images[block.image];
+    const std::byte* const pixels = image.raw;
+    const std::uint32_t place = stack_->slot * layout_.stack + block.image;
+    const std::uint8_t dark = 0;
+    const Items item{block.image, 1, &pixels, nullptr, nullptr, &place, &image.sums, &dark};
+    works_[0].pass->run(worker, item, block.first, block.last);
     return;
   }
   const Work& work = works_[step_];
@@ -309,6 +329,10 @@ void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
 }
 
 void CpuUnit::finished() noexcept {
+  if (early_) {
+    early_ = false;
+    return leave();
+  }
   if (writing_) {
     stack_->accumulated[accumulation_] = accumulating_[accumulation_].windows.close();
     writing_ = false;
@@ -319,6 +343,11 @@ void CpuUnit::finished() noexcept {
   }
   if (go_on()) return;
   hand_back();
+  leave();
+}
+
+/// Gives the unit up, to the next stack if one waits.
+void CpuUnit::leave() noexcept {
   if (waiting_.fetch_sub(1, std::memory_order_acq_rel) > 1) {
     work_off();
   } else {

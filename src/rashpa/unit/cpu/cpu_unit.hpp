@@ -7,6 +7,7 @@
 
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/team.hpp"
+#include "rashpa/unit/beginning.hpp"
 #include "rashpa/unit/limits/step_changes.hpp"
 #include "rashpa/unit/step_watch.hpp"
 #include "rashpa/unit/steps.hpp"
@@ -22,7 +23,12 @@ namespace rashpa::unit {
 /// The processing unit on processor cores. All threads work on one stack at a time, pass after pass, by blocks of
 /// pixels or by images, as the pass requires; blocks let a stack read the calibration once. Images vetoed by a step
 /// skip all later steps. Kernels do not throw; an image that cannot be finished (its list is full) becomes `errored`.
-class CpuUnit final : public Unit, public Accumulating, public Adjusting, public Noticing, private memory::Team::Work {
+class CpuUnit final : public Unit,
+                      public Accumulating,
+                      public Adjusting,
+                      public Noticing,
+                      public Beginning,
+                      private memory::Team::Work {
  public:
   /// Creates the unit with its own copy of the calibration in block order. Throws as make_unit().
   CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell);
@@ -40,6 +46,7 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
   [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] std::string notice() const override;
   [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
+  bool begin_early(Stack& stack, std::uint32_t image, std::size_t end) noexcept override;
 
  private:
   /// The work of one step: a pass over pixels, or none when an earlier pass does it.
@@ -76,7 +83,11 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
   bool begin(Stack& stack) noexcept;
   bool adopt(Change& change) noexcept;
   bool go_on() noexcept;
-  void begin_pass() noexcept;
+  bool begin_pass() noexcept;
+  void add_blocks(std::uint32_t image, std::size_t first, std::size_t last) noexcept;
+  [[nodiscard]] bool goes_on() const noexcept;
+  void leave() noexcept;
+  void make_early();
   void settle(std::size_t number) noexcept;
   bool settle(const PlannedStep& step, std::size_t item, kernel::Finding& finding) noexcept;
   bool settle_dark(std::size_t number, std::size_t item) noexcept;
@@ -125,6 +136,20 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
   std::vector<std::span<const PayloadSum>> sums_of_;
   std::vector<std::uint32_t> counted_;  // Tap::count
   StepWatch watch_;                     // a place a thread, and one for the thread that settles a step
+
+  /// Pixels of one image for the first step's pass, in a phase before the stack is there, or behind such phases.
+  struct Block {
+    std::uint32_t image = 0;
+    std::size_t first = 0;
+    std::size_t last = 0;
+  };
+  bool can_begin_early_ = false;
+  std::optional<std::uint64_t> early_stack_;  // number of the stack of which the first step has pixels already …
+  std::uint32_t early_images_ = 0;            // … for that number of images …
+  std::vector<std::size_t> early_done_;       // … up to these pixels
+  bool early_ = false;                        // the phase is before the stack is there
+  bool resumed_ = false;                      // the first step's pass goes on behind such phases
+  std::vector<Block> blocks_;                 // of the phase
 
   std::unique_ptr<memory::Team> team_;  // last: its threads use all of the above
 };

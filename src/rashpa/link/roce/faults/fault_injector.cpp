@@ -6,6 +6,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/link/roce/outlet.hpp"
 
 namespace rashpa::link::roce {
 
@@ -64,6 +65,7 @@ std::uint32_t FaultInjector::line(const Outgoing& packet, std::uint32_t crc) noe
 }
 
 void FaultInjector::event(const Outgoing& packet, std::uint64_t index) noexcept {
+  if (index == kPartOfImage) return inject({packet, true, index}, dice_.draw());
   release_held();
   log_.lines_end(index, lines_);
   lines_ = 0;

@@ -6,10 +6,12 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "rashpa/core/frame/part_record.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/testing/rnic/exported_images.hpp"
@@ -45,12 +47,13 @@ class VerbsBench {
   enum class Words : std::uint8_t { none, written, missing };
   VerbsBench(Transport transport, bool device, std::uint32_t dtps, std::uint64_t images,
              std::optional<Verify> verify = {}, const memory::DmaBlock& elsewhere = {}, Words words = Words::none,
-             const BenchWays& ways = {})
+             const BenchWays& ways = {}, std::uint32_t event_lines = 0)
       : frames_(std::size_t{kSent} * dtps * kLines * kLineBytes, memory::MemoryKind::pageable) {
     wire::testing::fill(frames_.bytes(), 7);
     const std::uint64_t slots_bytes = std::uint64_t{kSlots} * kLines * kLineBytes;
     const std::uint64_t lines_end = slots_bytes * dtps;
-    const std::uint64_t records = std::uint64_t{dtps} * (kSlots + 1) * FrameRecord::kBytes;
+    const Placement form{.slots = kSlots, .lines = kLines, .event_lines = event_lines};
+    const std::uint64_t records = dtps * form.records_bytes();
     if (device && elsewhere.data == nullptr) images_ = std::make_unique<ExportedImages>(words_end(dtps));
     host_ = memory::Buffer(device ? records : lines_end + records + dtps * kWordDistance, memory::MemoryKind::pageable);
     lines_ = images_  ? images_->block()
@@ -58,7 +61,8 @@ class VerbsBench {
                       : memory::DmaBlock{.data = host_.data(), .bytes = host_.size()};
     for (std::uint32_t d = 0; d < dtps; ++d) {
       ReceiverDtp dtp = small_dtp(d + 1, images, kLines, kLineBytes, kSlots, 0, d * slots_bytes);
-      dtp.placement.records_offset = (device ? 0 : lines_end) + std::uint64_t{d} * (kSlots + 1) * FrameRecord::kBytes;
+      dtp.placement.event_lines = event_lines;
+      dtp.placement.records_offset = (device ? 0 : lines_end) + d * form.records_bytes();
       dtps_.push_back(dtp);
     }
     queues_ = ArrivalQueues(dtps, 64);
@@ -90,6 +94,7 @@ class VerbsBench {
       each.options.window_bytes = 0;
       each.dtp = dtps_[d].id;
       each.slots = kSlots;
+      each.events = dtps_[d].placement.parts();
       if (offered) {
         senders_.push_back(std::make_unique<verbs::OfferSender>(each));
       } else {
@@ -128,10 +133,16 @@ class VerbsBench {
     const Placement& p = dtps_[dtp].placement;
     if (!granted(dtp, index)) return false;
     std::uint32_t crc = 0;
-    for (std::uint32_t n = 0; n < kLines && !late(); ++n) {
+    std::uint32_t own = 0;  // of the part
+    for (std::uint32_t n = 0, part = 0; n < kLines && !late(); ++n) {
       crc = crc32c({line(dtp, index, n), kLineBytes}, crc);
+      own = crc32c({line(dtp, index, n), kLineBytes}, own);
       const BufferDescriptor write{line(dtp, index, n), base_ + p.image_offset(index) + n * p.pitch, kLineBytes};
-      while (sender.post({&write, 1}) == 0 && !late()) sender.poll(500);
+      while (!(loses_line && loses_line(index, n)) && sender.post({&write, 1}) == 0 && !late()) sender.poll(500);
+      if (n + 1 != p.part_end(part) || part + 1 == p.parts()) continue;
+      if (!(loses_part && loses_part(index, part)) && !send_part(dtp, index, part, own)) return false;
+      ++part;
+      own = 0;
     }
     FrameRecord record;
     record.dtp = dtps_[dtp].id;
@@ -142,13 +153,38 @@ class VerbsBench {
     record.payload_bytes = p.payload_bytes();
     record.payload_crc32c = crc;
     record.run = dtps_[dtp].run;
+    record.user[0] = p.parts() > 1 ? own : 0;
     std::array<std::byte, FrameRecord::kBytes> bytes{};
     encode(record, bytes);
-    const Event event{bytes.data(), base_of_records_ + p.record_offset(index), immediate_of(dtps_[dtp].id, index)};
+    const Event event{bytes.data(), base_of_records_ + p.record_offset(index),
+                      immediate_of(dtps_[dtp].id, p.event_of(index))};
     while (!sender.post_event(event) && !late()) sender.poll(500);
     sender.poll(0);
     return !late();
   }
+  /// Sends the event of a part that is not the last one; `crc` is of its lines.
+  bool send_part(std::uint32_t dtp, std::uint64_t index, std::uint32_t part, std::uint32_t crc) {
+    const Patience late;
+    const Placement& p = dtps_[dtp].placement;
+    FrameRecord record;
+    record.dtp = dtps_[dtp].id;
+    record.flags = kPartFlag;
+    record.frame_number = dtps_[dtp].slice.frame(index);
+    record.index = index;
+    record.slot = static_cast<std::uint32_t>(index % p.slots);
+    record.lines = p.part_end(part);
+    record.payload_bytes = std::uint64_t{record.lines} * p.line_bytes;
+    record.payload_crc32c = crc;
+    record.run = dtps_[dtp].run;
+    std::array<std::byte, FrameRecord::kBytes> bytes{};
+    encode(record, bytes);
+    const Event event{bytes.data(), base_of_records_ + p.part_offset(index, part),
+                      immediate_of(dtps_[dtp].id, p.event_of(index, part))};
+    while (!senders_[dtp]->post_event(event) && !late()) senders_[dtp]->poll(500);
+    return !late();
+  }
+  std::function<bool(std::uint64_t index, std::uint32_t line)> loses_line;  ///< as a network does
+  std::function<bool(std::uint64_t index, std::uint32_t part)> loses_part;  ///< the event of a part
   /// Returns the next arrival; nothing after 20 s.
   std::optional<Arrival> next() {
     Arrival arrival;
