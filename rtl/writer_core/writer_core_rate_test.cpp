@@ -91,6 +91,7 @@ class Run {
     const std::uint64_t line = pushed_ % (lines_ + 1), image = pushed_ / (lines_ + 1);
     const bool record = line == lines_;
     auto& to = core_->pushed_i;
+    for (int word = 0; word < 10; ++word) to[word] = 0;
     set(to, descriptor::event_record, record);
     set(to, descriptor::source, record ? 0 : link::fpga::FrameRing::kPixels + line * bytes_);
     set(to, descriptor::destination,
