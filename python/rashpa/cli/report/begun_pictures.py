@@ -17,6 +17,7 @@ import warnings
 from typing import TYPE_CHECKING, NoReturn
 
 from rashpa.cli.report.page_module import page_module
+from rashpa.data.base.exit_code import ExitCode
 
 if TYPE_CHECKING:
     from rashpa.cli.report.report_pictures import Shown
@@ -73,8 +74,8 @@ class BegunPictures:
 
             with open(pipe, "wb") as file:
                 pickle.dump(pictures_of(self._outcome), file, pickle.HIGHEST_PROTOCOL)
-            os._exit(0)
-        os._exit(1)
+            os._exit(ExitCode.GOOD)
+        os._exit(ExitCode.FAILED)
 
     def _from_process(self) -> dict[str, Shown] | None:
         """Return the result of the forked process, None without one. The process has ended then."""
