@@ -49,7 +49,7 @@ TEST_P(VerbsLink, each_image_arrives_once_with_its_pixels_behind_the_flush) {
       EXPECT_EQ(arrival->completeness, Completeness::complete);
       EXPECT_EQ(arrival->proof, GetParam().device ? Proof::none : Proof::crc);
       if (GetParam().device) {
-        // Both images are written before the first arrival; what is read may come behind the first flush.
+        // Both images are written before the first arrival. Images that are read may come behind the first flush.
         if (i == 0 || GetParam().operation == verbs::Operation::write) {
           EXPECT_EQ(bench_.holds(arrival->dtp, k), i == 1) << "they are seen behind the first flush";
         }
