@@ -17,16 +17,16 @@ namespace rashpa::link::verbs {
 
 namespace {
 
-constexpr std::size_t kRecords = 64;  // events in flight
-constexpr std::size_t kOffers = 16;   // offers in flight, and the one that is being filled
-constexpr std::size_t kRecordsOffset = 4096;
-constexpr std::size_t kOffersOffset = kRecordsOffset + kRecords * FrameRecord::kBytes;
+constexpr std::size_t kOfferedRecords = 64;  // events in flight
+constexpr std::size_t kOffers = 16;          // offers in flight, and the one that is being filled
+constexpr std::size_t kOfferedRecordsOffset = 4096;
+constexpr std::size_t kOffersOffset = kOfferedRecordsOffset + kOfferedRecords * FrameRecord::kBytes;
 constexpr std::uint32_t kLongestRun = 1U << 20;
 constexpr std::uint64_t kOffer = 1;  // wr_id
 constexpr std::uint64_t kEvent = 2;
-constexpr std::int64_t kNapUs = 20;
+constexpr std::int64_t kOfferNapUs = 20;
 
-SenderConfig checked(const SenderConfig& config) {
+SenderConfig checked_offer(const SenderConfig& config) {
   check(config.options, config.flow);
   return config;
 }
@@ -34,17 +34,17 @@ SenderConfig checked(const SenderConfig& config) {
 }  // namespace
 
 OfferSender::OfferSender(const SenderConfig& config)
-    : config_(checked(config)),
+    : config_(checked_offer(config)),
       device_(config.memory.device),
       own_memory_(kOffersOffset + kOffers * kOfferBytes, memory::MemoryKind::pageable),
       own_(
           device_->register_first(std::array{memory::DmaBlock{.data = own_memory_.data(), .bytes = own_memory_.size()}},
                                   memory::DmaAccess::write)),
-      completions_(device_, kRecords + kOffers, CompletionQueue::Channel::none),
+      completions_(device_, kOfferedRecords + kOffers, CompletionQueue::Channel::none),
       pair_(device_, completions_,
             {.transport = config.options.transport,
              .pmtu = config.options.pmtu,
-             .send_depth = kRecords + kOffers,
+             .send_depth = kOfferedRecords + kOffers,
              .receive_depth = 1,
              .inline_bytes = 0,
              .reads = kReadsInFlight}),
@@ -124,8 +124,8 @@ std::size_t OfferSender::post(std::span<const BufferDescriptor> writes) {
 }
 
 bool OfferSender::post_event(const Event& event) {
-  if (events_posted_ - events_completed_ == kRecords) reap();
-  if (events_posted_ - events_completed_ == kRecords || !offer_open_runs()) {
+  if (events_posted_ - events_completed_ == kOfferedRecords) reap();
+  if (events_posted_ - events_completed_ == kOfferedRecords || !offer_open_runs()) {
     counters_.waits.add(1);
     return false;
   }
@@ -134,7 +134,8 @@ bool OfferSender::post_event(const Event& event) {
     counters_.send_errors.add(1);
     return true;
   }
-  std::byte* record = own_memory_.data() + kRecordsOffset + events_posted_ % kRecords * FrameRecord::kBytes;
+  std::byte* record =
+      own_memory_.data() + kOfferedRecordsOffset + events_posted_ % kOfferedRecords * FrameRecord::kBytes;
   std::memcpy(record, event.record, FrameRecord::kBytes);
   ibv_send_wr request{};
   request.wr_id = kEvent;
@@ -183,7 +184,7 @@ std::size_t OfferSender::poll(std::uint32_t wait_us) {
     if (config_.poll == Poll::spin) {
       pause_spinning();
     } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(kNapUs));
+      std::this_thread::sleep_for(std::chrono::microseconds(kOfferNapUs));
     }
     reap();
   }
