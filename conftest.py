@@ -47,6 +47,16 @@ def pytest_configure(config: pytest.Config) -> None:
         prepared_python.install()
     if _HAS_RASHPA:
         _read_authorities_once()
+        _wait_for_answers()
+
+
+def _wait_for_answers() -> None:
+    """Let requests of tests that name no time limit wait as long as a test may take, not 5 s: a server on a busy machine answers late."""
+    from httpx._config import DEFAULT_TIMEOUT_CONFIG
+
+    from rashpa.testing.waiting import GUARD_S
+
+    DEFAULT_TIMEOUT_CONFIG.read = GUARD_S
 
 
 def _take_interrupts() -> None:

@@ -22,6 +22,7 @@ from rashpa.node.judge.receiver_judge import ReceiverJudge
 from rashpa.node.judge.receiver_rules import RECEIVER_RULES
 from rashpa.node.judge.rules import Verdicts
 from rashpa.node.state.node import Node
+from rashpa.testing.waiting import slowed
 from rashpa.testing.warm_nodes import WarmNodes
 
 replace = dataclasses.replace
@@ -216,7 +217,7 @@ def test_our_receiver_keeps_every_rule_by_the_command(tmp_path: Any) -> None:
 @pytest.mark.parametrize("name", list(MUTANTS))
 def test_a_broken_rule_is_named(name: str) -> None:
     mutant = MUTANTS[name]
-    verdicts, problem = judged(mutant, patience_s=2.0)
+    verdicts, problem = judged(mutant, patience_s=slowed(2.0))
     verdict = verdicts.by_rule[mutant.rule]
     assert verdict.broken, (problem, verdicts.by_rule)
     assert any(mutant.words in fault for fault in verdict.faults), (verdict.faults, problem)
