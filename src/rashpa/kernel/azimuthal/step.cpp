@@ -10,12 +10,12 @@
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
 #include "rashpa/kernel/azimuthal/profile_sums.hpp"
 #include "rashpa/kernel/azimuthal/stack_sums.hpp"
+#include "rashpa/kernel/contract/by_item.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/azimuthal/device/azimuthal_cuda.hpp"
 #endif
 #ifdef RASHPA_HAVE_OPENCL
 #include "rashpa/kernel/azimuthal/device/azimuthal_opencl.hpp"
-#include "rashpa/kernel/contract/by_item.hpp"
 #endif
 
 namespace rashpa::kernel::azimuthal {

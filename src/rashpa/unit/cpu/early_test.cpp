@@ -2,6 +2,7 @@
 /// A stack that the unit has begun before it was there has the results of one that came whole, bit for bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -82,7 +83,7 @@ class Early : public ::testing::TestWithParam<Form> {
     std::memset(raw + bytes, 0x77, rest.size());
     ASSERT_EVENTUALLY(beginning().begin_early(stack, image, end));
     ASSERT_EVENTUALLY(beginning().begin_early(stack, image, end));  // it answers when it has done them
-    std::memcpy(raw + bytes, rest.data(), rest.size());
+    std::copy(rest.begin(), rest.end(), raw + bytes);
   }
   static std::vector<Made> finish(Unit& unit, Doorbell& bell, Stack& stack) {
     unit.submit(&stack);
