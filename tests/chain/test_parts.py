@@ -83,6 +83,7 @@ def test_paced_sources_and_stacks_of_several_images_have_parts_too(warm_nodes: W
     changes = (("rate_hz = 0.0", "rate_hz = 400.0"), ("stack = 1 ", "stack = 4 "), NO_LOSS)
     outcome = run(warm_nodes, tmp_path / "paced", *changes, ("[[buffer]]", '[link]\nflow = "paced"\n\n[[buffer]]'))
     assert outcome.books.balanced
-    # a paced source does not wait for a busy machine, whose kernel then drops packets: only of a machine that kept up all is explained
-    assert outcome.unexplained == 0 or outcome.link_counts.get("host_drops", 0) > 0, outcome.reasons
+    # a paced source does not wait for a busy machine: there its images overrun the ring, or the kernel drops packets
+    kept_up = not outcome.overruns and not outcome.link_counts.get("host_drops", 0)
+    assert outcome.unexplained == 0 or not kept_up, outcome.reasons
     assert outcome.link_counts["part_events"] + outcome.link_counts.get("lost_parts", 0) <= 3 * FRAMES * MODULES
