@@ -128,17 +128,39 @@ def test_a_gpu_gives_the_books_of_the_processor_and_a_machine_without_one_is_tol
     assert f"cuda cannot be used: {units['cuda'].what}; what it can use: cpu" in said
 
 
+def cuda_devices() -> int:
+    """Return the number of CUDA devices that a receiver can use here."""
+    return sum(device.unit == "cuda" for device in NativeFactory("receiver").capabilities("here").devices)
+
+
+def refusal(file: Path) -> str:
+    """Return the words on one line with which a run is refused, in the folder of its file."""
+    done = subprocess.run([*COMMAND, str(file)], cwd=file.parent, capture_output=True, text=True, timeout=GUARD_S)
+    assert done.returncode != 0
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def assert_same_by_host(file: Path, name: str, ours: str, by_host: str) -> None:
+    """Check that run `name` of the file has stored what it stores with the line `by_host` in place of `ours`."""
+    host = file.with_name("host.toml")
+    text = file.read_text(encoding="utf-8").replace(ours, by_host)
+    host.write_text(text.replace(f'name = "{name}"', 'name = "host"'), encoding="utf-8")
+    assert run(host, file.parent)[0] == 0
+    masters = (file.with_name(f"{one}_full_master.h5") for one in (name, "host"))
+    with contextlib.ExitStack() as stack:
+        found, truth = (stack.enter_context(h5py.File(master)) for master in masters)
+        for array in ("data/data", "data/frame_number", "rashpa/decision"):
+            np.testing.assert_array_equal(found[f"/entry/{array}"][:], truth[f"/entry/{array}"][:], err_msg=array)
+
+
 def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -> None:
     """Check that a machine without a GPU reports it."""
-    can = NativeFactory("receiver").capabilities("here")
-    other = min(1, sum(device.unit == "cuda" for device in can.devices) - 1)
+    other = min(1, cuda_devices() - 1)
     file = edited(
         tmp_path, "14_device_memory.toml", frames="240", rate_hz="0.0", output='"."', device=str(max(0, other))
     )
     if other < 0:
-        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
-        assert done.returncode != 0
-        assert "cuda cannot be used" in " ".join((done.stdout + done.stderr).split())
+        assert "cuda cannot be used" in refusal(file)
         return
     code, output, report = run(file, tmp_path)
     assert code == 0, output
@@ -147,67 +169,35 @@ def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -
     assert books["complete"] == 240
     assert books["accepted"] == books["written"] > 0
     assert f"in memory of CUDA device {other}" in report["memory"]
-    host = tmp_path / "host.toml"
-    text = file.read_text(encoding="utf-8").replace('memory = "device"', 'memory = "huge"')
-    host.write_text(text.replace('name = "device_memory"', 'name = "host_memory"'), encoding="utf-8")
-    assert run(host, tmp_path)[0] == 0
-    masters = (tmp_path / f"{name}_full_master.h5" for name in ("device_memory", "host_memory"))
-    with contextlib.ExitStack() as stack:
-        device, cores = (stack.enter_context(h5py.File(master)) for master in masters)
-        for name in ("data", "frame_number"):
-            np.testing.assert_array_equal(device[f"/entry/data/{name}"][:], cores[f"/entry/data/{name}"][:])
+    assert_same_by_host(file, "device_memory", 'memory = "device"', 'memory = "huge"')
 
 
 def test_packets_that_a_gpu_gathers_become_the_images_of_host_memory(tmp_path: Path) -> None:
     """Check that a machine without a GPU reports it."""
-    can = NativeFactory("receiver").capabilities("here")
     file = edited(tmp_path, "21_gathered.toml", output='"."')
-    if not any(device.unit == "cuda" for device in can.devices):
-        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
-        assert done.returncode != 0
-        assert "cuda cannot be used" in " ".join((done.stdout + done.stderr).split())
+    if cuda_devices() == 0:
+        assert "cuda cannot be used" in refusal(file)
         return
     code, output, report = run(file, tmp_path)
     assert code == 0, output
     assert report["books"]["balanced"]
     assert report["injected"]["unexplained"] == 0
     assert "gathers packets" in report["memory"]
-    host = tmp_path / "host.toml"
-    text = file.read_text(encoding="utf-8").replace('memory = "device"', 'memory = "huge"')
-    host.write_text(text.replace('name = "gathered"', 'name = "host"'), encoding="utf-8")
-    assert run(host, tmp_path)[0] == 0
-    with (
-        h5py.File(tmp_path / "gathered_full_master.h5") as gathered,
-        h5py.File(tmp_path / "host_full_master.h5") as by_host,
-    ):
-        for name in ("data/data", "data/frame_number", "rashpa/decision"):
-            np.testing.assert_array_equal(gathered[f"/entry/{name}"][:], by_host[f"/entry/{name}"][:], err_msg=name)
+    assert_same_by_host(file, "gathered", 'memory = "device"', 'memory = "huge"')
 
 
 def test_stacks_that_begin_by_words_give_the_results_of_the_hosts_trigger(tmp_path: Path) -> None:
     """Check that a machine without a GPU reports it."""
-    can = NativeFactory("receiver").capabilities("here")
     file = edited(tmp_path, "19_word.toml", frames="240", rate_hz="0.0", output='"."')
-    if not any(device.unit == "cuda" for device in can.devices):
-        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
-        assert done.returncode != 0
-        assert "cuda cannot be used" in " ".join((done.stdout + done.stderr).split())
+    if cuda_devices() == 0:
+        assert "cuda cannot be used" in refusal(file)
         return
     code, output, report = run(file, tmp_path)
     assert code == 0, output
     assert report["books"]["complete"] == 240
     assert report["books"]["accepted"] == report["books"]["written"] > 0
     assert "trigger word" in report["buffers"][0]["unit"]
-    host = tmp_path / "host.toml"
-    text = file.read_text(encoding="utf-8").replace('trigger = "word"', 'trigger = "graph"')
-    host.write_text(text.replace('name = "word"', 'name = "host"'), encoding="utf-8")
-    assert run(host, tmp_path)[0] == 0
-    with (
-        h5py.File(tmp_path / "word_full_master.h5") as words,
-        h5py.File(tmp_path / "host_full_master.h5") as by_host,
-    ):
-        for name in ("data/data", "data/frame_number", "rashpa/decision"):
-            np.testing.assert_array_equal(words[f"/entry/{name}"][:], by_host[f"/entry/{name}"][:], err_msg=name)
+    assert_same_by_host(file, "word", 'trigger = "word"', 'trigger = "graph"')
 
 
 def test_words_over_an_rnic_are_planned_and_a_machine_without_the_devices_is_told(tmp_path: Path) -> None:
@@ -216,12 +206,9 @@ def test_words_over_an_rnic_are_planned_and_a_machine_without_the_devices_is_tol
         [*COMMAND[:-1], "plan", str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S
     )
     assert planned.returncode == 0, planned.stdout + planned.stderr
-    can = NativeFactory("receiver").capabilities("here")
-    if any(device.unit == "cuda" for device in can.devices):
+    if cuda_devices() > 0:
         pytest.skip("whether it runs depends on the RNIC of this machine")
-    done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
-    assert done.returncode != 0
-    said = " ".join((done.stdout + done.stderr).split())
+    said = refusal(file)
     assert "cuda cannot be used" in said or "verbs" in said
 
 
