@@ -124,8 +124,9 @@ FileMapping& FileMapping::operator=(FileMapping&& other) noexcept {
 
 FileMapping::~FileMapping() {
   if (data_ == nullptr) return;
-  ::munmap(data_, bytes_);
+  // First: another thread may map a file at the same address as soon as this one is gone.
   watched[watch_].begin.store(0, std::memory_order_release);
+  ::munmap(data_, bytes_);
 }
 
 bool FileMapping::cut() const noexcept {
