@@ -55,7 +55,8 @@ constexpr std::array<std::uint32_t, N> products(const std::array<std::uint32_t, 
   return sums;
 }
 
-/// Returns the factors of the words: word w is multiplied by x^(8 · 4 · (31 − w)).
+/// Returns the factors of the words: word w is multiplied by x^(8 · 4 · (31 − w)), the first one inverted. The
+/// exclusive or of all products is the complement of the CRC32C.
 constexpr std::array<std::uint32_t, kWords> factors() noexcept {
   std::array<std::uint32_t, kWords> all{};
   std::uint32_t factor = 1U << 31U;
@@ -64,11 +65,6 @@ constexpr std::array<std::uint32_t, kWords> factors() noexcept {
     all[word] = factor;
   }
   return all;
-}
-
-/// Returns the part of word `number` in the CRC32C of a record; the exclusive or of all parts is its complement.
-constexpr std::uint32_t crc_part(std::uint32_t number, std::uint32_t word, std::uint32_t factor) noexcept {
-  return products<1>({number == 0 ? ~word : word}, factor)[0];
 }
 
 /// The bits of a record's word that a device checks, and their value.
@@ -96,11 +92,6 @@ constexpr Expected expected(const LastWord& dtp, std::uint64_t index, std::uint3
   be(11, dtp.lines);
   be(15, dtp.run);
   return word;
-}
-/// Returns true when word `number` of a record is as it must be for image `index` of the DTP.
-constexpr bool fits(const LastWord& dtp, std::uint64_t index, std::uint32_t number, std::uint32_t word) noexcept {
-  const Expected be = expected(dtp, index, number);
-  return (word & be.mask) == be.value;
 }
 
 }  // namespace record_words

@@ -3,11 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <functional>
-#include <span>
 
 #include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/last_word_testing.hpp"
 
 namespace rashpa {
 namespace {
@@ -41,22 +40,6 @@ TEST(LastWord, counts_on_when_indices_wrap) {
   EXPECT_TRUE(has_written(immediate_of(5, kWrap + 3), 5, kWrap - 1));
 }
 
-/// A record as the device checks it: word by word, each thread of a warp one word.
-bool good(const LastWord& dtp, std::uint64_t index, std::span<const std::byte, FrameRecord::kBytes> bytes) {
-  constexpr auto kFactors = record_words::factors();
-  std::uint32_t crc = 0;
-  bool fitting = true;
-  for (std::uint32_t number = 0; number < record_words::kWords; ++number) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, bytes.data() + 4 * number, 4);
-    crc ^= record_words::crc_part(number, word, kFactors[number]);
-    fitting = fitting && record_words::fits(dtp, index, number, word);
-  }
-  std::uint32_t told = 0;
-  std::memcpy(&told, bytes.data() + 124, 4);
-  return fitting && ~crc == told;
-}
-
 class RecordWords : public ::testing::Test {
  protected:
   RecordWords() {
@@ -81,7 +64,7 @@ class RecordWords : public ::testing::Test {
     change(record);
     std::array<std::byte, FrameRecord::kBytes> bytes{};
     encode(record, bytes);
-    return good(dtp_, record_.index, bytes);
+    return record_words::all_good(dtp_, record_.index, bytes);
   }
   LastWord dtp_;
   FrameRecord record_;
@@ -111,7 +94,7 @@ TEST_F(RecordWords, with_any_changed_bit_are_not_good) {
   encode(record_, bytes);
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     bytes[bit / 8] ^= std::byte(1U << (bit % 8));
-    EXPECT_FALSE(good(dtp_, record_.index, bytes)) << "bit " << bit;
+    EXPECT_FALSE(record_words::all_good(dtp_, record_.index, bytes)) << "bit " << bit;
     bytes[bit / 8] ^= std::byte(1U << (bit % 8));
   }
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame/last_word_testing.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender-inl.hpp"
@@ -98,19 +99,6 @@ TEST_F(PcieLinkTest, without_credits_an_image_is_overwritten_from_the_first_line
   receiver_->stop();
 }
 
-/// Returns true when the record of image `index` has all words as a device checks them.
-bool record_good(const LastWord& last, std::uint64_t index) {
-  constexpr auto kFactors = record_words::factors();
-  std::uint32_t crc = 0;
-  std::array<std::uint32_t, 32> words{};
-  std::memcpy(words.data(), last.records + index % last.slots * FrameRecord::kBytes, FrameRecord::kBytes);
-  for (std::uint32_t number = 0; number < record_words::kWords; ++number) {
-    if (!record_words::fits(last, index, number, words[number])) return false;
-    crc ^= record_words::crc_part(number, words[number], kFactors[number]);
-  }
-  return ~crc == words[record_words::kWords];
-}
-
 TEST_F(PcieLinkTest, last_words_and_records_show_a_device_what_was_written) {
   make(small_dtp(4, 100, 3, 64, 4), {.options = {.verify = Verify::off}});
   receiver_->start();
@@ -122,10 +110,10 @@ TEST_F(PcieLinkTest, last_words_and_records_show_a_device_what_was_written) {
   Source source(dtp_, *sender_);
   for (std::uint64_t index = 0; index < 10; ++index) {
     EXPECT_FALSE(has_written(*last.word, last.dtp, index));
-    EXPECT_FALSE(record_good(last, index)) << "of an older image, or none";
+    EXPECT_FALSE(record_words::all_good(last, index)) << "of an older image, or none";
     source.send(index, late_);
     EXPECT_TRUE(has_written(*last.word, last.dtp, index));
-    EXPECT_TRUE(record_good(last, index));
+    EXPECT_TRUE(record_words::all_good(last, index));
     EXPECT_EQ(next().completeness, Completeness::complete);
     receiver_->release(0, index + 1);
   }

@@ -10,7 +10,7 @@
 
 #include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame/last_word.hpp"
+#include "rashpa/core/frame/last_word_testing.hpp"
 #include "rashpa/link/testing/rnic/verbs_bench.hpp"
 
 namespace rashpa::link {
@@ -24,22 +24,11 @@ std::uint32_t read(const LastWord& last) {
 }
 
 // As the kernel of trigger word decides: the words of all DTPs, then the record of each image.
-bool record_good(const LastWord& last, std::uint64_t index) {
-  std::uint32_t words[record_words::kWords + 1];
-  std::memcpy(words, last.records + index % last.slots * sizeof words, sizeof words);
-  constexpr auto kFactors = record_words::factors();
-  std::uint32_t crc = 0;
-  for (std::uint32_t i = 0; i < record_words::kWords; ++i) {
-    if (!record_words::fits(last, index, i, words[i])) return false;
-    crc ^= record_words::crc_part(i, words[i], kFactors[i]);
-  }
-  return ~crc == words[record_words::kWords];
-}
 bool begins(const std::vector<LastWord>& words, std::uint64_t first, std::uint64_t last) {
   for (const LastWord& one : words) {
     if (!has_written(read(one), one.dtp, last)) return false;
     for (std::uint64_t k = first; k <= last; ++k) {
-      if (!record_good(one, k)) return false;
+      if (!record_words::all_good(one, k)) return false;
     }
   }
   return true;
@@ -100,7 +89,7 @@ TEST_P(VerbsWords, come_last_on_the_wire) {
   for (std::uint64_t sent = 1; sent <= messages; ++sent) {
     rnic::deliver(1);
     see();
-    EXPECT_EQ(record_good(words_[0], 0), sent >= messages - 1) << sent;
+    EXPECT_EQ(record_words::all_good(words_[0], 0), sent >= messages - 1) << sent;
     EXPECT_EQ(has_written(read(words_[0]), words_[0].dtp, 0), sent == messages) << sent;
     EXPECT_EQ(bench_.holds(0, 0), sent >= VerbsBench::kLines) << sent;
   }

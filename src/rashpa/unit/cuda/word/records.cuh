@@ -31,20 +31,6 @@ struct RecordPlace {
   std::uint64_t index;
 };
 
-/// Checks a record by a warp; `word`: that of this lane. The record is good when all lanes return true.
-__device__ inline bool is_good(const RecordPlace& place, std::uint32_t word) {
-  constexpr auto kFactors = record_words::factors();
-  const unsigned lane = threadIdx.x % 32;
-  bool good = true;
-  std::uint32_t part = 0;
-  if (lane < record_words::kWords) {
-    part = record_words::crc_part(lane, word, kFactors[lane]);
-    good = record_words::fits(place.dtp, place.index, lane, word);
-  }
-  for (unsigned step = 16; step > 0; step /= 2) part ^= __shfl_xor_sync(~0U, part, step);
-  return good && (lane != record_words::kWords || ~part == word);
-}
-
 /// A lane's constants for records of any image.
 struct LaneOfRecords {
   __device__ LaneOfRecords() {
@@ -80,6 +66,12 @@ __device__ std::uint32_t good_ones(const LaneOfRecords& own, const std::array<st
     if (__any_sync(~0U, own.lane == record_words::kWords && ~parts[i] != words[i]) != 0) good &= ~(1U << i);
   }
   return good;
+}
+
+/// Checks one record by a warp; `word`: that of this lane. Returns the same in all lanes.
+__device__ inline bool is_good(const RecordPlace& place, std::uint32_t word) {
+  const LaneOfRecords own;
+  return good_ones<1>(own, {word}, {record_words::expected(place.dtp, place.index, own.lane)}) != 0;
 }
 
 }  // namespace rashpa::unit::cuda::word_device

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/frame/last_word.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 #include "rashpa/unit/cuda/word/begun.hpp"
@@ -25,7 +26,8 @@ class WordMemory {
       if (one.block != nullptr) {
         pinned_.push_back(std::make_unique<memory::cuda::Pinning>(one.block, one.block_bytes));
       }
-      pinned_.push_back(std::make_unique<memory::cuda::Pinning>(one.records, std::size_t{one.slots} * kRecordBytes));
+      pinned_.push_back(
+          std::make_unique<memory::cuda::Pinning>(one.records, std::size_t{one.slots} * FrameRecord::kBytes));
     }
     memory::cuda::check(cudaMemcpy(words_.as<void>(), layout.last_words.data(),
                                    layout.last_words.size() * sizeof(LastWord), cudaMemcpyHostToDevice),
@@ -42,7 +44,6 @@ class WordMemory {
   }
 
  private:
-  static constexpr std::size_t kRecordBytes = 128;
   std::uint32_t dtps_;
   memory::cuda::DeviceMemory words_;
   memory::cuda::PinnedMemory starts_;

@@ -168,6 +168,13 @@ class Alone : public ::testing::TestWithParam<By> {
     EXPECT_EVENTUALLY(done(slot, ticket));
     EXPECT_EQ(dispatch_->begun(slot, ticket), cuda::Begun::by_host);
   }
+  /// Writes the last words of both DTPs for the first stack. Expects that the device leaves it to the host.
+  void expect_left_to_host() {
+    source_.say(0, kStack - 1);
+    source_.say(1, kStack - 1);
+    expect_waiting(0, 1);
+    let_go(0, 1);
+  }
 
   Source source_{GetParam() == By::one_block ? kernel::Shape{64, 32} : kShape};
   Steps steps_;
@@ -204,10 +211,7 @@ TEST_P(Alone, a_record_of_another_run_or_image_is_left_to_the_host) {
   for (std::uint64_t k = 0; k < kStack; ++k) {
     source_.pixels(k), source_.record(0, k), source_.record(1, k, k == 2 ? kRun - 1 : kRun);
   }
-  source_.say(0, kStack - 1);
-  source_.say(1, kStack - 1);
-  expect_waiting(0, 1);
-  let_go(0, 1);
+  expect_left_to_host();
 }
 
 TEST_P(Alone, a_record_with_a_wrong_sum_is_left_to_the_host) {
@@ -216,20 +220,14 @@ TEST_P(Alone, a_record_with_a_wrong_sum_is_left_to_the_host) {
     if (k == kStack - 1)
       source_.records[1].data()[k * FrameRecord::kBytes + 100] ^= std::byte{1};  // of no use to anyone
   }
-  source_.say(0, kStack - 1);
-  source_.say(1, kStack - 1);
-  expect_waiting(0, 1);
-  let_go(0, 1);
+  expect_left_to_host();
 }
 
 TEST_P(Alone, a_dark_image_is_left_to_the_host) {
   for (std::uint64_t k = 0; k < kStack; ++k) {
     source_.pixels(k), source_.record(0, k, kRun, k == 1 ? std::uint32_t{FrameRecord::dark} : 0), source_.record(1, k);
   }
-  source_.say(0, kStack - 1);
-  source_.say(1, kStack - 1);
-  expect_waiting(0, 1);
-  let_go(0, 1);
+  expect_left_to_host();
 }
 
 TEST_P(Alone, a_source_that_is_killed_leaves_no_device_that_waits) {
