@@ -186,6 +186,7 @@ class Assembly {
   bool refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept;
   void note_event(std::uint64_t index, std::int64_t now) noexcept;
   [[nodiscard]] FrameRecord record_of(const Image& image) const noexcept;
+  [[nodiscard]] bool of_this_dtp(const FrameRecord& record) const noexcept;
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
   [[nodiscard]] std::uint32_t crc_of_lines(std::uint64_t index, std::uint64_t from, std::uint64_t to,

@@ -2,7 +2,6 @@
 /// Images whose parts have events of their own, and the CRC32C of lines in memory.
 #include <cstring>
 
-#include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/frame/part_record.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/link/arrivals/assembly.hpp"
@@ -12,16 +11,13 @@ namespace rashpa::link {
 
 bool Assembly::valid_part(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {
   const Placement& p = placement_;
-  if (record.dtp != dtp_.id || record.run != dtp_.run || record.index >= most_ || (record.flags & kPartFlag) == 0 ||
-      record.slot != record.index % p.slots || record.lines == 0 || record.lines >= p.lines ||
+  if (!of_this_dtp(record) || (record.flags & kPartFlag) == 0 || record.lines == 0 || record.lines >= p.lines ||
       record.lines % p.event_lines != 0 || record.payload_bytes != std::uint64_t{record.lines} * p.line_bytes) {
     return false;
   }
   const std::uint32_t part = record.lines / p.event_lines - 1;
   return offset == p.part_offset(record.index, part) &&
-         immediate == immediate_of(dtp_.id, p.event_of(record.index, part)) &&
-         (dtp_.dealt ? holds(dtp_.slice, record.frame_number, dtp_.images)
-                     : record.frame_number == dtp_.slice.frame(record.index));
+         immediate == immediate_of(dtp_.id, p.event_of(record.index, part));
 }
 
 void Assembly::put_part(std::uint64_t offset, std::span<const std::byte> bytes, std::uint32_t immediate,

@@ -15,12 +15,16 @@ constexpr unsigned kIndexBits = 24;  // of an immediate
 
 }  // namespace
 
-bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {
+bool Assembly::of_this_dtp(const FrameRecord& record) const noexcept {
   return record.dtp == dtp_.id && record.run == dtp_.run && record.index < most_ &&
-         record.slot == record.index % placement_.slots && offset == placement_.record_offset(record.index) &&
+         record.slot == record.index % placement_.slots &&
          (dtp_.dealt ? holds(dtp_.slice, record.frame_number, dtp_.images)
-                     : record.frame_number == dtp_.slice.frame(record.index)) &&
-         record.lines == placement_.lines && record.payload_bytes == payload_bytes_ &&
+                     : record.frame_number == dtp_.slice.frame(record.index));
+}
+
+bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {
+  return of_this_dtp(record) && offset == placement_.record_offset(record.index) && record.lines == placement_.lines &&
+         record.payload_bytes == payload_bytes_ &&
          immediate == immediate_of(dtp_.id, placement_.event_of(record.index)) && (record.flags & kPartFlag) == 0;
 }
 

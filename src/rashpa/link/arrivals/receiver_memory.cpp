@@ -27,6 +27,11 @@ void check_gathered(std::string_view link, const ReceiverMemory& memory) {
   if (!memory.lines.accelerator || memory.gathers == nullptr) host_block(link, memory);
 }
 
+std::unique_ptr<memory::Gather> gather_into(const ReceiverMemory& memory, const memory::GatherRoom& room) {
+  if (!memory.lines.accelerator) return nullptr;
+  return std::make_unique<memory::Gather>(memory.gathers->make_gather(room), room);
+}
+
 void check_blocks(std::string_view link, const ReceiverMemory& memory, Verify verify) {
   if (!memory.lines.accelerator) {
     host_block(link, memory);

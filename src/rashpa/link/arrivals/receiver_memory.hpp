@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -10,7 +11,7 @@
 
 #include "rashpa/link/words.hpp"
 #include "rashpa/memory/address_translation.hpp"
-#include "rashpa/memory/gather/gather_engine.hpp"
+#include "rashpa/memory/gather/gather.hpp"
 
 namespace rashpa {
 struct LastWord;
@@ -61,6 +62,8 @@ std::span<std::byte> host_block(std::string_view link, const ReceiverMemory& mem
 /// Throws ConfigError that begins with `link` unless `memory` is one block of host memory, or lines in an accelerator's
 /// into which packets can be gathered.
 void check_gathered(std::string_view link, const ReceiverMemory& memory);
+/// Returns a gather into lines in an accelerator's memory; null where lines lie in host memory. Throws ResourceError.
+std::unique_ptr<memory::Gather> gather_into(const ReceiverMemory& memory, const memory::GatherRoom& room);
 /// Throws ConfigError that begins with `link` unless `memory` is one block of host memory, or has its lines in an
 /// accelerator's and nothing is to be verified there; for links that support both.
 void check_blocks(std::string_view link, const ReceiverMemory& memory, Verify verify);

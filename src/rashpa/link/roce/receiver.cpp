@@ -22,14 +22,12 @@ void check_gather(const Options& options) {
   if (options.records && options.icrc == IcrcMode::off) {
     throw ConfigError(
         "link.roce.icrc: off leaves lines to the record's CRC32C, and they lie in memory of a GPU where the host "
-        "cannot "
-        "read them; use \"modulo_id\", or memory huge");
+        "cannot read them; use \"modulo_id\", or memory huge");
   }
   if (options.framing == Framing::v1 || options.icrc == IcrcMode::full) {
     throw ConfigError(
         "link.roce: framing v1 and icrc full take frames from packet sockets, whose buffers a GPU does not read; use "
-        "v2 "
-        "and \"modulo_id\", or memory huge");
+        "v2 and \"modulo_id\", or memory huge");
   }
 }
 
@@ -64,10 +62,7 @@ RoceReceiver::RoceReceiver(const ReceiverConfig& config, const ReceiverMemory& m
   auto& gathers = impl_->gathers;
   for (std::uint32_t t = 0; t < config.threads; ++t) {
     counters.push_back(std::make_unique<PacketCounters>());
-    gathers.push_back(nullptr);
-    if (!memory.lines.accelerator) continue;
-    const memory::GatherRoom room;
-    gathers[t] = std::make_unique<memory::Gather>(memory.gathers->make_gather(room), room);
+    gathers.push_back(gather_into(memory, {}));
   }
   auto& ports = impl_->ports;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) {

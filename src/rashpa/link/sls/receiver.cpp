@@ -31,12 +31,6 @@ std::uint32_t tiles_of_a_port(const Options& options, const std::vector<Receiver
   return tiles;
 }
 
-// Null where pixels lie in host memory.
-std::unique_ptr<memory::Gather> gather_into(const ReceiverMemory& memory, const memory::GatherRoom& room) {
-  if (!memory.lines.accelerator) return nullptr;
-  return std::make_unique<memory::Gather>(memory.gathers->make_gather(room), room);
-}
-
 }  // namespace
 
 struct SlsReceiver::Impl {
