@@ -16,7 +16,7 @@ namespace {
 
 namespace device = memory::cuda;
 
-class Gathered final : public Images {
+class Gathered final : public PlacedImages {
  public:
   explicit Gathered(std::uint64_t bytes)
       : images_(pcie::make_cuda_images(0, bytes, pcie::Writers::itself)),
@@ -24,19 +24,10 @@ class Gathered final : public Images {
   [[nodiscard]] ReceiverMemory memory() override {
     return {images_->block(), records_.bytes(), able<memory::Gathering>(*images_)};
   }
-  void take(std::uint32_t dtp, std::uint64_t index, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) override {
-    taken_.emplace_back(dtp, index);
-  }
-  bool release(const Release& release) override {
-    for (const auto& [dtp, index] : taken_) release(dtp, index + 1);
-    taken_.clear();
-    return false;
-  }
 
  private:
   std::unique_ptr<memory::DeviceImages> images_;
   memory::Buffer records_;
-  std::deque<std::pair<std::uint32_t, std::uint64_t>> taken_;
 };
 
 class Copied final : public Images {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sls_images.hpp"
 
-#include <utility>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
@@ -32,7 +31,7 @@ class NoEngine final : public memory::GatherEngine {
   std::uint64_t begun_ = 0;
 };
 
-class HostImages final : public Images, public memory::Gathering {
+class HostImages final : public PlacedImages, public memory::Gathering {
  public:
   HostImages(bool listed, std::uint64_t bytes) : listed_(listed), region_(bytes, memory::MemoryKind::huge) {}
   [[nodiscard]] ReceiverMemory memory() override {
@@ -43,19 +42,10 @@ class HostImages final : public Images, public memory::Gathering {
     return std::make_unique<NoEngine>(room);
   }
   [[nodiscard]] std::shared_ptr<void> open(std::span<std::byte> /*buffers*/) override { return nullptr; }
-  void take(std::uint32_t dtp, std::uint64_t index, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) override {
-    taken_.emplace_back(dtp, index);
-  }
-  bool release(const Release& release) override {
-    for (const auto& [dtp, index] : taken_) release(dtp, index + 1);
-    taken_.clear();
-    return false;
-  }
 
  private:
   bool listed_;
   memory::Buffer region_;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> taken_;
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "rashpa/link/arrivals/receiver_memory.hpp"
 
@@ -20,6 +22,22 @@ class Images {
   virtual void take(std::uint32_t dtp, std::uint64_t index, std::uint64_t offset, std::uint64_t bytes) = 0;
   /// Releases the slots of images that are where they shall be. Returns true while others are under way.
   virtual bool release(const Release& release) = 0;
+};
+
+/// Images that are where they shall be as soon as they have arrived.
+class PlacedImages : public Images {
+ public:
+  void take(std::uint32_t dtp, std::uint64_t index, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) override {
+    taken_.emplace_back(dtp, index);
+  }
+  bool release(const Release& release) override {
+    for (const auto& [dtp, index] : taken_) release(dtp, index + 1);
+    taken_.clear();
+    return false;
+  }
+
+ private:
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> taken_;
 };
 
 /// Makes images by their name: "host", "copied" (host memory, from which a copy engine takes each image), "gathered"
